@@ -1,0 +1,122 @@
+"""The public face: a query and its streams in, results out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+import pyarrow as pa
+
+from slackwater.builder import Query
+from slackwater.control import Control
+from slackwater.cql import arrow_schema, compile_query
+from slackwater.errors import JobError
+from slackwater.hosts.replay import Expressions, Replay
+from slackwater.plan.explain import explain as explain_plan
+from slackwater.plan.stages import Plan
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.streaming import StreamingQuery
+
+    from slackwater.observe.report import Report
+
+Pages: TypeAlias = pa.Table | pa.RecordBatch | Iterable[pa.Table | pa.RecordBatch]
+
+
+def sql(
+    query: str | Query,
+    streams: Mapping[str, DataFrame],
+    *,
+    heartbeats: Control | None = None,
+    shards: int | None = None,
+) -> DataFrame:
+    """Results of a query over streaming DataFrames, as a streaming DataFrame.
+
+    Write it anywhere with ``writeStream`` in append mode. ``heartbeats`` names the control
+    directory from which heartbeats come, in place of SLACK. ``shards`` fixes how many parts
+    the state has; without it there is one for each of ``spark.sql.shuffle.partitions``.
+    """
+    from slackwater.hosts.spark import run
+
+    plan = _spark_plan(query, streams, heartbeats is not None)
+    directory = None if heartbeats is None else heartbeats.directory
+    return run(plan, streams[plan.stream], directory, shards)
+
+
+def replay(
+    query: str | Query,
+    streams: Mapping[str, Pages],
+    *,
+    drain: bool = False,
+    shards: int = 1,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> pa.Table:
+    """The same query in process: each page is one micro-batch; all results in one table.
+
+    ``drain`` closes every window at the end, as if the input had ended. ``functions`` are
+    Python functions that the query calls, annotated with their types.
+    """
+    pages = {name: _pages(name, given) for name, given in streams.items()}
+    schemas = {name: found[0].schema for name, found in pages.items()}
+    running = replayer(query, schemas, shards=shards, functions=functions)
+    tables = [running.feed(page) for page in pages[running.plan.stream]]
+    if drain:
+        tables.append(running.drain())
+    return pa.concat_tables(tables)
+
+
+def replayer(
+    query: str | Query,
+    streams: Mapping[str, pa.Schema | str],
+    *,
+    external_heartbeats: bool = False,
+    shards: int = 1,
+    functions: Mapping[str, Callable[..., Any]] | None = None,
+) -> Replay:
+    """A query in process to be fed step by step; schemas are Arrow's, or ``"t bigint, k string"``."""
+    expressions = Expressions(functions)
+    plan = compile_query(
+        str(query), _schemas(streams), expressions.types, external=external_heartbeats
+    )
+    return Replay(plan, expressions, shards)
+
+
+def explain(query: str | Query, streams: Mapping[str, DataFrame | pa.Schema | str]) -> str:
+    """The plan in words: pane width, state, what runs where. Starts nothing."""
+    frames = {name: given for name, given in streams.items() if hasattr(given, "isStreaming")}
+    if frames:
+        return explain_plan(_spark_plan(query, frames, external=False))
+    plan = compile_query(str(query), _schemas(streams), Expressions().types)
+    return explain_plan(plan)
+
+
+def report(running: StreamingQuery) -> Report | None:
+    """What became of every tuple of a running query, as of its last finished batch."""
+    from slackwater.hosts.spark import report_of_query
+
+    return report_of_query(running)
+
+
+def _spark_plan(query: str | Query, streams: Mapping[str, Any], external: bool) -> Plan:
+    from slackwater.hosts.spark import arrow_schema_of, session_of, spark_typer
+
+    if not streams:
+        raise JobError("no streams given: pass streams={'S': a streaming DataFrame}")
+    schemas = {name: arrow_schema_of(frame) for name, frame in streams.items()}
+    typer = spark_typer(session_of(next(iter(streams.values()))))
+    return compile_query(str(query), schemas, typer, external=external)
+
+
+def _schemas(streams: Mapping[str, Any]) -> dict[str, pa.Schema]:
+    return {
+        name: arrow_schema(given) if isinstance(given, str) else given
+        for name, given in streams.items()
+    }
+
+
+def _pages(name: str, given: Pages) -> list[pa.Table | pa.RecordBatch]:
+    pages = [given] if isinstance(given, (pa.Table, pa.RecordBatch)) else list(given)
+    if not pages:
+        raise JobError(f"stream {name} has no pages: give at least one, even if it is empty")
+    return pages

@@ -1,0 +1,1 @@
+"""Disorder control: how far the heartbeat trails the stream."""

@@ -1,0 +1,120 @@
+"""The stateless front: tuples to panes, panes to partials (Bhat 2011, sections 2.2 and 2.3).
+
+Each map task runs one ``Ingest`` over its part of a micro-batch. It is the Bucket and the
+pane aggregate in one; the end of the task is the prod that makes it emit and purge (R1).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+
+from slackwater.core.disorder.summary import Summary
+from slackwater.core.envelope import Envelope, Kind, page_payload, to_every_shard
+from slackwater.core.grouping import group
+from slackwater.core.hashing import shard_of
+from slackwater.core.time import Ticks
+from slackwater.core.windows.arithmetic import Ids
+from slackwater.core.windows.layout import Layout, concat
+
+PARTIALS_HELD = 1_000_000
+PARTIALS_PER_ENVELOPE = 200_000
+
+
+@dataclass
+class Ingest:
+    """One task's front. ``count_panes`` is needed where MAX FUTURE is in force."""
+
+    layout: Layout
+    shards: int
+    count_panes: bool = False
+    _held: list[pa.RecordBatch] = field(default_factory=list)
+    _summaries: list[Summary] = field(default_factory=list)
+
+    def run(self, pages: Iterable[pa.RecordBatch]) -> Iterator[Envelope]:
+        """All envelopes of one task: partials for their shards, then a summary for each."""
+        for page in pages:
+            self._take(page)
+            if sum(partials.num_rows for partials in self._held) > PARTIALS_HELD:
+                yield from self._emit()
+        yield from self._emit()
+        summary = Summary.together(self._summaries)
+        yield from to_every_shard(Kind.SUMMARY, summary.to_bytes(), self.shards)
+
+    def _take(self, page: pa.RecordBatch) -> None:
+        ticks, usable = self.layout.ticks(page.column(0))
+        unusable = len(usable) - int(usable.sum())
+        null = page.column(0).null_count
+        columns = page.columns[1:]
+        wanted = usable
+        if self.layout.filtered:
+            keep = np.asarray(columns.pop(0).fill_null(False))
+            wanted = usable & keep
+        self._summaries.append(
+            Summary(
+                tuples=len(usable),
+                filtered=int(usable.sum() - wanted.sum()),
+                null=null,
+                not_a_number=unusable - null,
+                high=_high(ticks, usable),
+                panes=self._pane_counts(ticks[usable]) if self.count_panes else (),
+            )
+        )
+        if not wanted.all():
+            ticks = ticks[wanted]
+            columns = [column.filter(pa.array(wanted)) for column in columns]
+        if len(ticks):
+            panes = self.layout.spec.pane_of(ticks)
+            self._held.append(self.layout.lift(panes, ticks, columns))
+
+    def _pane_counts(self, ticks: Ticks) -> tuple[tuple[int, int, int | float], ...]:
+        panes = self.layout.spec.pane_of(ticks)
+        groups, (ids,) = group([panes])
+        highs = np.full(groups.count, ticks.min(initial=0), dtype=ticks.dtype)
+        np.maximum.at(highs, groups.codes, ticks)
+        rows = zip(np.asarray(ids).tolist(), groups.sizes.tolist(), highs.tolist(), strict=True)
+        return tuple(rows)
+
+    def _emit(self) -> Iterator[Envelope]:
+        if not self._held:
+            return
+        panes, partials = split_pane(concat(self._held, self.layout.page_schema))
+        if len(self._held) > 1:
+            panes, partials = self.layout.merge(panes, partials)
+        self._held = []
+        yield from deal(self.layout, panes, partials, self.shards)
+
+
+def deal(
+    layout: Layout, panes: Ids, partials: pa.RecordBatch, shards: int
+) -> Iterator[Envelope]:
+    """Partials to the shards of their keys, in envelopes of bounded size."""
+    keys = partials.columns[: len(layout.keys)]
+    shard = shard_of(keys, partials.num_rows, shards)
+    columns = [pa.array(panes), *partials.columns]
+    page = pa.RecordBatch.from_arrays(columns, schema=layout.page_schema)
+    for index in range(shards):
+        rows = np.flatnonzero(shard == index) if shards > 1 else None
+        if rows is not None and len(rows) == 0:
+            continue
+        part = page if rows is None else page.take(pa.array(rows))
+        for start in range(0, part.num_rows, PARTIALS_PER_ENVELOPE):
+            piece = part.slice(start, PARTIALS_PER_ENVELOPE)
+            yield Envelope(index, Kind.PAGE, page_payload(piece))
+
+
+def split_pane(page: pa.RecordBatch) -> tuple[Ids, pa.RecordBatch]:
+    """A page of partials as its panes and the rest."""
+    rest = pa.schema(list(page.schema)[1:])
+    partials = pa.RecordBatch.from_arrays(page.columns[1:], schema=rest)
+    return np.asarray(page.column(0)), partials
+
+
+def _high(ticks: Ticks, usable: npt.NDArray[np.bool_]) -> int | float | None:
+    if not usable.any():
+        return None
+    return (ticks if usable.all() else ticks[usable]).max().item()

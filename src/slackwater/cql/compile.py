@@ -1,0 +1,393 @@
+"""From CQL text to a plan, or to an error that says where and what to do."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import pyarrow as pa
+import sqlglot
+from sqlglot import exp
+from sqlglot.errors import ParseError, TokenError
+
+from slackwater.core.aggregates import AggregateError, make
+from slackwater.core.aggregates.base import Aggregate
+from slackwater.core.disorder.control import Estimator, Fixed
+from slackwater.core.intervals import Bound
+from slackwater.core.stage import StagePlan
+from slackwater.core.time import TimeDomain
+from slackwater.core.windows.arithmetic import WindowSpec
+from slackwater.core.windows.layout import Layout
+from slackwater.cql.select import Select, SelectReader, expressions_in, offset_of, sql_of
+from slackwater.cql.types import type_name
+from slackwater.cql.windows import Quantity, WindowClause, take_window_clauses
+from slackwater.errors import QueryError
+from slackwater.plan.expressions import ExpressionError, Typer
+from slackwater.plan.stages import Output, Plan, QueryStage
+
+_TIME_NAMES = ("ts", "timestamp", "time", "event_time")
+
+
+def compile_query(
+    query: str, streams: Mapping[str, pa.Schema], typer: Typer, external: bool = False
+) -> Plan:
+    """The plan of a query over streams of known columns.
+
+    ``external`` says that heartbeats are given from outside, so that no SLACK is needed.
+    """
+    text, clauses = take_window_clauses(query)
+    select = _parse(query, text)
+    return _Compiler(query, text, clauses, streams, typer, external).plan(select)
+
+
+def _parse(query: str, text: str) -> exp.Select:
+    try:
+        parsed = sqlglot.parse(text, dialect="spark")
+    except ParseError as error:
+        detail = error.errors[0]
+        lines = query.splitlines(keepends=True)
+        before = sum(map(len, lines[: detail["line"] - 1]))
+        offset = before + detail["col"] - len(detail["highlight"] or "")
+        reason = detail["description"].split(" but got <")[0].rstrip(".")
+        raise QueryError(f"cannot read this query: {reason}", query, max(offset, 0)) from None
+    except TokenError as error:
+        raise QueryError(f"cannot read this query: {error}", query) from None
+    statements = [statement for statement in parsed if statement is not None]
+    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
+        raise QueryError(
+            "a query is one SELECT", query, 0,
+            "SELECT sensor, SUM(v) AS v FROM S [RANGE 60 seconds, SLIDE 1 second] GROUP BY sensor",
+        )  # fmt: skip
+    return statements[0]
+
+
+@dataclass
+class _Source:
+    """What a SELECT reads: a stream, or the results of the stage before."""
+
+    name: str
+    schema: pa.Schema
+    scope: int
+    node: exp.Expression
+    below: QueryStage | None = None
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """What a host evaluates over the source, and its types."""
+
+    sql: tuple[str, ...]
+    types: tuple[pa.DataType, ...]
+
+
+class _Compiler:
+    def __init__(
+        self, query: str, text: str, clauses: list[WindowClause],
+        streams: Mapping[str, pa.Schema], typer: Typer, external: bool,
+    ) -> None:  # fmt: skip
+        self.query, self.text, self.clauses = query, text, list(clauses)
+        self.streams, self.typer, self.external = streams, typer, external
+        self.stages: list[QueryStage] = []
+        self.stream = ""
+
+    def plan(self, select: exp.Select) -> Plan:
+        self._stage(select)
+        if self.clauses:
+            raise QueryError("this window clause belongs to no stream", self.query,
+                             self.clauses[0].offset, "write it after the stream's name")  # fmt: skip
+        return Plan(self.query, self.stream, tuple(self.stages))
+
+    def error(self, message: str, offset: int, hint: str = "") -> QueryError:
+        return QueryError(message, self.query, offset, hint)
+
+    def _stage(self, select: exp.Select) -> _Source:
+        source = self._source(select)
+        names = [source.name, source.node.alias_or_name]
+        parts = SelectReader(self.query, select, source.schema, names).read()
+        clause = self._clause(source)
+        if source.below is None:
+            layout, inputs = self._first_layout(source, parts, clause)
+        else:
+            layout, inputs = self._later_layout(source, source.below, parts, clause)
+        stage = self._finished(source, parts, clause, layout, inputs)
+        self.stages.append(stage)
+        return _Source("", stage.result_schema, self._enclosing(source.scope), select, stage)
+
+    def _source(self, select: exp.Select) -> _Source:
+        clause = select.args.get("from_") or select.args.get("from")
+        if clause is None:
+            raise self.error("this SELECT reads no stream", offset_of(select), "add FROM and a stream")
+        node = clause.this
+        if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
+            inner = self._stage(node.this)
+            return _Source(node.alias, inner.schema, inner.scope, node, inner.below)
+        if not isinstance(node, exp.Table) or node.db:
+            raise self.error("FROM needs the name of a stream", offset_of(node), self._known_streams())
+        names = {name.lower(): name for name in self.streams}
+        name = names.get(node.name.lower())
+        if name is None:
+            near = difflib.get_close_matches(node.name.lower(), names, 1)
+            hint = f"did you mean {names[near[0]]!r}? " if near else ""
+            raise self.error(f"unknown stream {node.name!r}", offset_of(node), hint + self._known_streams())
+        self.stream = name
+        return _Source(name, self.streams[name], self._paren_at(offset_of(node)), node)
+
+    def _known_streams(self) -> str:
+        return f"streams: {', '.join(self.streams) or 'none given'}"
+
+    def _paren_at(self, offset: int) -> int:
+        """Where the parenthesis around a place opens, or -1."""
+        depth = 0
+        for at in range(offset - 1, -1, -1):
+            depth += {")": 1, "(": -1}.get(self.text[at], 0)
+            if depth < 0:
+                return at
+        return -1
+
+    def _enclosing(self, paren: int) -> int:
+        return self._paren_at(paren) if paren >= 0 else -1
+
+    def _clause(self, source: _Source) -> WindowClause | None:
+        found = [c for c in self.clauses if c.depth_start == source.scope]
+        if len(found) > 1:
+            raise self.error("this stream has two window clauses", found[1].offset, "keep one")
+        if not found:
+            if source.below is not None:
+                return None
+            raise self.error(
+                f"the stream {source.name} has no window clause", offset_of(source.node),
+                f"FROM {source.name} [RANGE 60 seconds, SLIDE 1 second, SLACK 5 seconds]",
+            )  # fmt: skip
+        self.clauses.remove(found[0])
+        return found[0]
+
+    def _first_layout(
+        self, source: _Source, parts: Select, clause: WindowClause | None
+    ) -> tuple[Layout, _Inputs]:
+        assert clause is not None
+        wattr = self._wattr(source, clause)
+        domain = self._domain(source.schema.field(wattr).type, wattr, clause)
+        filtered = parts.where is not None and not self.external
+        inputs = [sql_of(exp.column(wattr, quoted=True))]
+        if filtered and parts.where is not None:
+            inputs.append(sql_of(parts.where))
+        spec = self._spec(clause, domain)
+        return self._layout(source, parts, spec, domain, inputs, filtered=filtered)
+
+    def _later_layout(
+        self, source: _Source, below: QueryStage, parts: Select, clause: WindowClause | None
+    ) -> tuple[Layout, _Inputs]:
+        inner = below.core.layout
+        inputs = ["`window`.`end`"]
+        if clause is not None:
+            for given in (clause.slack, clause.max_future, clause.wattr):
+                if given is not None:
+                    raise self.error(
+                        "a query over a query takes its time from the query below", clause.offset,
+                        "give RANGE and SLIDE only",
+                    )  # fmt: skip
+            spec, reported = self._spec(clause, inner.domain), None
+        else:
+            slide, reported = inner.spec.slide, inner.reported_range or inner.spec.range
+            spec = WindowSpec(slide, slide, inner.domain.is_float)
+        if parts.where is not None:
+            inputs.append(sql_of(parts.where))
+        domain = TimeDomain(inner.domain.result_type)
+        return self._layout(
+            source, parts, spec, domain, inputs,
+            filtered=parts.where is not None, time_is_window_end=True, reported_range=reported,
+        )  # fmt: skip
+
+    def _layout(
+        self, source: _Source, parts: Select, spec: WindowSpec, domain: TimeDomain,
+        inputs: list[str], filtered: bool, time_is_window_end: bool = False,
+        reported_range: Fraction | None = None,
+    ) -> tuple[Layout, _Inputs]:  # fmt: skip
+        arguments = list(expressions_in(parts))
+        key_sql = [sql for _, sql in parts.keys]
+        types = self._types(source.schema, [*inputs, *key_sql, *arguments], parts)
+        self._check_inputs(types, inputs, filtered, parts)
+        given = _Inputs((*inputs, *key_sql, *arguments), tuple(types))
+        types = types[len(inputs) :]
+        keys = [pa.field(name, type_) for (name, _), type_ in zip(parts.keys, types, strict=False)]
+        for key in keys:
+            if pa.types.is_map(key.type) or pa.types.is_list(key.type):
+                raise self.error(f"cannot group by {key.name!r}: it is a {key.type}", 0,
+                                 "group by an element of it")  # fmt: skip
+        by_sql = dict(zip(arguments, types[len(keys) :], strict=True))
+        layout = Layout(
+            spec=spec,
+            domain=domain,
+            keys=tuple(keys),
+            aggregates=tuple(self._aggregates(parts, by_sql, domain)),
+            arguments=tuple(
+                tuple(arguments.index(sql) for sql in call.arguments) for call in parts.calls
+            ),
+            filtered=filtered,
+            time_is_window_end=time_is_window_end,
+            reported_range=reported_range,
+        )
+        return layout, given
+
+    def _check_inputs(
+        self, types: list[pa.DataType], inputs: list[str], filtered: bool, parts: Select
+    ) -> None:
+        if filtered and parts.where is not None and not pa.types.is_boolean(types[len(inputs) - 1]):
+            raise self.error("WHERE needs a condition", offset_of(parts.where), "compare it with something")
+
+    def _aggregates(
+        self, parts: Select, types: Mapping[str, pa.DataType], domain: TimeDomain
+    ) -> list[Aggregate]:
+        time = pa.float64() if domain.is_float else pa.int64()
+        made = []
+        for call in parts.calls:
+            try:
+                made.append(make(call.function, [types[sql] for sql in call.arguments], time))
+            except AggregateError as error:
+                raise self.error(str(error), call.offset, f"in {call.label}") from None
+        return made
+
+    def _types(
+        self, schema: pa.Schema, expressions: list[str], parts: Select
+    ) -> list[pa.DataType]:
+        try:
+            return self.typer(schema, expressions)
+        except ExpressionError as error:
+            offset = self._offset_of_input(expressions[error.place], parts)
+            raise self.error(f"cannot evaluate {expressions[error.place]}", offset, error.reason) from None
+
+    def _offset_of_input(self, expression: str, parts: Select) -> int:
+        for call in parts.calls:
+            if expression in call.arguments:
+                return call.offset
+        nodes = [parts.where, *(node for _, node in parts.outputs)]
+        for node in nodes:
+            if node is not None and sql_of(node) == expression:
+                return offset_of(node)
+        found = self.text.lower().find(expression.strip("`").lower())
+        return max(found, 0)
+
+    def _finished(
+        self, source: _Source, parts: Select, clause: WindowClause | None,
+        layout: Layout, inputs: _Inputs,
+    ) -> QueryStage:  # fmt: skip
+        estimator = self._estimator(layout.domain, clause) if source.below is None else None
+        future = clause.max_future if clause is not None else None
+        core = StagePlan(
+            layout, estimator,
+            None if future is None else self._length(future, layout.domain, "MAX FUTURE"),
+        )  # fmt: skip
+        result = layout.result_schema
+        expressions = [sql_of(node) for _, node in parts.outputs]
+        having = None if parts.having is None else sql_of(parts.having)
+        checked = [*expressions, having] if having else expressions
+        types = self._types(result, checked, parts)
+        if having and not pa.types.is_boolean(types[-1]):
+            raise self.error("HAVING needs a condition", offset_of(parts.having), "compare it with something")
+        names = [name for name, _ in parts.outputs]
+        outputs = [Output(*each) for each in zip(names, expressions, types, strict=False)]
+        where = None if parts.where is None else sql_of(parts.where)
+        labels = tuple(call.label for call in parts.calls)
+        self._pass_groups_on(parts)
+        return QueryStage(
+            source.schema, inputs.sql, inputs.types, where, core, tuple(outputs), having, labels
+        )
+
+    def _pass_groups_on(self, parts: Select) -> None:
+        """Tell the stage below which of its group columns this one groups by too."""
+        if not self.stages:
+            return
+        below = self.stages[-1]
+        shown = {o.name: o.sql for o in below.outputs}
+        inner_names = {f"k{i}": key.name for i, key in enumerate(below.core.layout.keys)}
+        passing = {
+            inner_names[shown[sql.strip("`")]]: name
+            for name, sql in parts.keys
+            if shown.get(sql.strip("`")) in inner_names
+        }
+        self.stages[-1] = replace(below, core=replace(below.core, passing=passing))
+
+    def _wattr(self, source: _Source, clause: WindowClause) -> str:
+        names = {name.lower(): name for name in source.schema.names}
+        if clause.wattr is not None:
+            name = clause.wattr.text.strip("`")
+            if name.lower() not in names:
+                near = difflib.get_close_matches(name.lower(), names, 1)
+                hint = f"did you mean {names[near[0]]!r}? " if near else ""
+                raise self.error(f"unknown column {name!r}", clause.wattr.start,
+                                 f"{hint}columns: {', '.join(source.schema.names)}")  # fmt: skip
+            return names[name.lower()]
+        stamps = [f.name for f in source.schema if pa.types.is_timestamp(f.type)]
+        if len(stamps) == 1:
+            return stamps[0]
+        named = [names[n] for n in _TIME_NAMES if n in names]
+        if not stamps and len(named) == 1:
+            return named[0]
+        raise self.error(
+            f"which column of {source.name} is the time?", clause.offset,
+            f"say WATTR and one of: {', '.join(stamps or source.schema.names)}",
+        )  # fmt: skip
+
+    def _domain(self, type_: pa.DataType, name: str, clause: WindowClause) -> TimeDomain:
+        if TimeDomain.supports(type_):
+            return TimeDomain(type_)
+        offset = clause.wattr.start if clause.wattr else clause.offset
+        raise self.error(
+            f"WATTR {name} is a {type_name(type_)}: windows need a timestamp or a number", offset,
+            "convert it before: df.withColumn(…, to_timestamp(…))",
+        )  # fmt: skip
+
+    def _spec(self, clause: WindowClause, domain: TimeDomain) -> WindowSpec:
+        if clause.range is None:
+            raise self.error("the window clause says no RANGE", clause.offset, "RANGE 60 seconds")
+        if clause.slide is None:
+            raise self.error(
+                "a window without SLIDE slides on every tuple, which is not available yet",
+                clause.range.offset, f"say how often to slide: {_slide_hint(clause.range)}",
+            )  # fmt: skip
+        range_ = self._length(clause.range, domain, "RANGE")
+        slide = self._length(clause.slide, domain, "SLIDE")
+        for name, length, quantity in (("RANGE", range_, clause.range), ("SLIDE", slide, clause.slide)):
+            if length <= 0:
+                raise self.error(f"{name} must be more than zero", quantity.offset, f"{name} 60 seconds")
+        return WindowSpec(Fraction(range_), Fraction(slide), domain.is_float)
+
+    def _length(self, quantity: Quantity, domain: TimeDomain, item: str) -> Bound:
+        """A distance on the WATTR in ticks. Time units over a number count seconds."""
+        if domain.is_timestamp and quantity.seconds is None:
+            raise self.error(f"{item} over a timestamp needs a unit", quantity.offset,
+                             f"{item} {quantity.number} seconds")  # fmt: skip
+        amount = quantity.number if quantity.seconds is None else quantity.seconds
+        ticks = amount * domain.per_unit
+        if domain.is_float:
+            return ticks  # type: ignore[return-value]
+        if ticks.denominator != 1:
+            raise self.error(
+                f"{item} is finer than the WATTR, a {type_name(domain.type)}", quantity.offset,
+                "use a whole number of its smallest step",
+            )  # fmt: skip
+        return int(ticks)
+
+    def _estimator(self, domain: TimeDomain, clause: WindowClause | None) -> Estimator | None:
+        assert clause is not None
+        if self.external:
+            if clause.slack is not None:
+                raise self.error("heartbeats are given from outside, so SLACK has no meaning",
+                                 clause.slack.offset, "drop one of the two")  # fmt: skip
+            return None
+        if clause.slack is None:
+            raise self.error(
+                "how long shall the engine wait for late tuples?", clause.offset,
+                "add SLACK 5 seconds, or give heartbeats from outside",
+            )  # fmt: skip
+        slack = self._length(clause.slack, domain, "SLACK")
+        if slack < 0:
+            raise self.error("SLACK cannot be negative", clause.slack.offset, "SLACK 0 seconds waits for nothing")
+        return Fixed(float(slack) if domain.is_float else int(slack))
+
+
+def _slide_hint(range_: Quantity) -> str:
+    unit = f" {range_.unit}s" if range_.unit else ""
+    return f"SLIDE {range_.number}{unit}"

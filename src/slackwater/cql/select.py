@@ -1,0 +1,335 @@
+"""One SELECT taken apart: what is grouped, what is aggregated, what is computed after.
+
+Aggregate calls are replaced by ``a0, a1, …`` and group expressions by ``k0, k1, …``; what
+remains of a SELECT item or of HAVING is then an expression over these.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import pyarrow as pa
+from sqlglot import exp
+
+from slackwater.core.aggregates import AGGREGATES
+from slackwater.errors import QueryError
+
+_NAMES: Mapping[type[exp.Expression], str] = {
+    exp.Count: "COUNT",
+    exp.Sum: "SUM",
+    exp.Avg: "AVG",
+    exp.Min: "MIN",
+    exp.Max: "MAX",
+    exp.Variance: "VAR_SAMP",
+    exp.VariancePop: "VAR_POP",
+    exp.Stddev: "STDDEV_SAMP",
+    exp.StddevSamp: "STDDEV_SAMP",
+    exp.StddevPop: "STDDEV_POP",
+    exp.First: "FIRST",
+    exp.FirstValue: "FIRST",
+    exp.Last: "LAST",
+    exp.LastValue: "LAST",
+    exp.ArgMin: "ARG_MIN",
+    exp.ArgMax: "ARG_MAX",
+}
+_ALIASES = {"AVERAGE": "AVG", "MEAN": "AVG"}
+_REFUSED = {"LIMIT", "OFFSET", "ORDER", "DISTINCT", "QUALIFY", "SORT", "CLUSTER", "DISTRIBUTE"}
+HINTS = {
+    "COUNT DISTINCT": "count per value first: SELECT COUNT(*) FROM (… GROUP BY x) …",
+    "other": f"aggregates that can be had: {', '.join(AGGREGATES)}",
+}
+
+
+@dataclass
+class Call:
+    """An aggregate call: the function, its arguments as SQL, and where it stands."""
+
+    function: str
+    arguments: tuple[str, ...]
+    label: str
+    offset: int
+
+
+@dataclass
+class Select:
+    """A SELECT over named columns, taken apart."""
+
+    keys: list[tuple[str, str]] = field(default_factory=list)
+    calls: list[Call] = field(default_factory=list)
+    outputs: list[tuple[str, exp.Expression]] = field(default_factory=list)
+    where: exp.Expression | None = None
+    having: exp.Expression | None = None
+
+
+def sql_of(node: exp.Expression) -> str:
+    """Spark SQL with function names as they were written."""
+    return node.sql(dialect="spark", normalize_functions=False)
+
+
+def offset_of(node: exp.Expression) -> int:
+    """Where an expression begins in the query, as far as its tokens tell."""
+    starts = [n.meta["start"] for n in node.walk() if "start" in n.meta]
+    return min(starts, default=0)
+
+
+class SelectReader:
+    """Reads one SELECT over a source of known columns."""
+
+    def __init__(
+        self, query: str, select: exp.Select, schema: pa.Schema, names: Sequence[str]
+    ) -> None:
+        self.query, self.select, self.schema = query, select, schema
+        self.qualifiers = {name.lower() for name in names if name}
+        self.columns = {name.lower(): name for name in schema.names}
+        self.result = Select()
+
+    def read(self) -> Select:
+        self._refuse_unsupported()
+        where = self.select.args.get("where")
+        if where is not None:
+            self._refuse_aggregates(where.this)
+            self.result.where = self._resolved(where.this)
+        self._read_keys()
+        for item in self.select.expressions:
+            self._read_item(item)
+        having = self.select.args.get("having")
+        if having is not None:
+            self.result.having = self._over_results(self._resolved(self._unaliased(having.this)))
+        if not self.result.calls:
+            raise self.error(
+                "a window query needs an aggregate", self.select.expressions[0],
+                "for example SELECT COUNT(*) AS n FROM S [RANGE 60 seconds, SLIDE 1 second]",
+            )  # fmt: skip
+        self._add_missing_keys()
+        return self.result
+
+    def error(self, message: str, node: exp.Expression, hint: str = "") -> QueryError:
+        return QueryError(message, self.query, offset_of(node), hint)
+
+    def _refuse_unsupported(self) -> None:
+        for name, node in self.select.args.items():
+            if name.upper() in _REFUSED and node:
+                where = node if isinstance(node, exp.Expression) else self.select
+                raise self.error(
+                    f"{name.upper()} does not apply to an endless stream", where,
+                    "leave it out, and apply it to the result",
+                )  # fmt: skip
+        for name in ("joins", "laterals", "with_", "pivots"):
+            node = self.select.args.get(name)
+            if node:
+                first = node[0] if isinstance(node, list) else node
+                raise self.error(
+                    "a window query reads one stream", first,
+                    "join or transform before: pass the resulting DataFrame as the stream",
+                )  # fmt: skip
+        for star in self.select.expressions:
+            if isinstance(star, exp.Star):
+                raise self.error("SELECT * has no meaning here", star, "name group columns and aggregates")
+
+    def _read_keys(self) -> None:
+        group = self.select.args.get("group")
+        for node in group.expressions if group is not None else []:
+            node, name = self._key_node(node)
+            self._refuse_aggregates(node)
+            resolved = self._resolved(node)
+            name = name or (node.name if isinstance(node, exp.Column) else sql_of(resolved))
+            if isinstance(resolved, exp.Column) and resolved.name in self.columns.values():
+                name = resolved.name
+            if sql_of(resolved) not in [sql for _, sql in self.result.keys]:
+                self.result.keys.append((name, sql_of(resolved)))
+
+    def _key_node(self, node: exp.Expression) -> tuple[exp.Expression, str]:
+        """GROUP BY may name a SELECT item by its number or its alias."""
+        items = self.select.expressions
+        if isinstance(node, exp.Literal) and node.is_int:
+            number = int(node.this)
+            if not 1 <= number <= len(items):
+                raise self.error(f"GROUP BY {number}: there are {len(items)} items", node)
+            return items[number - 1].unalias(), items[number - 1].alias_or_name
+        if isinstance(node, exp.Column) and node.name.lower() not in self.columns:
+            for item in items:
+                if isinstance(item, exp.Alias) and item.alias.lower() == node.name.lower():
+                    return item.this, item.alias
+        for item in items:
+            if isinstance(item, exp.Alias) and item.this == node:
+                return node, item.alias
+        return node, ""
+
+    def _read_item(self, item: exp.Expression) -> None:
+        node = item.unalias()
+        resolved = self._resolved(node)
+        name = item.alias if isinstance(item, exp.Alias) else self._default_name(node)
+        over = self._over_results(resolved)
+        if name.lower() in ("window", "kind", "tuples"):
+            if isinstance(over, exp.Column) and over.name == "window":
+                return
+            raise self.error(f"{name!r} is a column that every result has", item, "choose another name with AS")
+        if name.lower() in (known.lower() for known, _ in self.result.outputs):
+            raise self.error(f"two result columns are called {name!r}", item, "rename one with AS")
+        self.result.outputs.append((name, over))
+
+    def _default_name(self, node: exp.Expression) -> str:
+        if isinstance(node, exp.Column):
+            return self.columns.get(node.name.lower(), node.name)
+        return sql_of(node).lower()
+
+    def _add_missing_keys(self) -> None:
+        """Every result says which group it is of, whether it was asked for or not."""
+        shown = {
+            node.name for _, node in self.result.outputs if isinstance(node, exp.Column)
+        }
+        missing = [
+            (name, exp.column(f"k{i}"))
+            for i, (name, _) in enumerate(self.result.keys)
+            if f"k{i}" not in shown
+        ]
+        self.result.outputs[:0] = missing
+
+    def _resolved(self, node: exp.Expression) -> exp.Expression:
+        """The expression with plain column names, each known."""
+        bound = {
+            name.name.lower()
+            for function in node.find_all(exp.Lambda)
+            for name in function.expressions
+        }
+
+        def resolve(part: exp.Expression) -> exp.Expression:
+            if not isinstance(part, exp.Column) or part.parts[0].name.lower() in bound:
+                return part
+            return self._resolve_column(part)
+
+        return node.copy().transform(resolve)
+
+    def _resolve_column(self, column: exp.Column) -> exp.Expression:
+        parts = list(column.parts)
+        if len(parts) > 1 and parts[0].name.lower() in self.qualifiers:
+            if parts[0].name.lower() not in self.columns or parts[1].name.lower() in self.columns:
+                parts = parts[1:]
+        first = parts[0].name.lower()
+        if first == "window" and first not in self.columns:
+            return column
+        if first not in self.columns:
+            near = difflib.get_close_matches(first, self.columns, 1)
+            hint = f"did you mean {self.columns[near[0]]!r}? " if near else ""
+            raise self.error(
+                f"unknown column {column.sql(dialect='spark')!r}", column,
+                f"{hint}columns: {', '.join(self.schema.names)}",
+            )  # fmt: skip
+        plain: exp.Expression = exp.column(self.columns[first], quoted=True)
+        plain.this.meta.update(parts[0].meta)
+        for part in parts[1:]:
+            plain = exp.Dot(this=plain, expression=part.copy())
+        return plain
+
+    def _refuse_aggregates(self, node: exp.Expression) -> None:
+        for call in node.find_all(exp.AggFunc):
+            raise self.error("an aggregate cannot stand here", call, "use HAVING for conditions on aggregates")
+
+    def _unaliased(self, node: exp.Expression) -> exp.Expression:
+        """HAVING may name a result column; put its expression there."""
+        named = {e.alias.lower(): e.this for e in self.select.expressions if isinstance(e, exp.Alias)}
+
+        def replace(part: exp.Expression) -> exp.Expression:
+            if isinstance(part, exp.Column) and part.name.lower() not in self.columns:
+                return named.get(part.name.lower(), part).copy()
+            return part
+
+        return node.copy().transform(replace)
+
+    def _over_results(self, node: exp.Expression) -> exp.Expression:
+        """The expression over ``k…`` and ``a…``; whatever else it names is an error."""
+        key_places = {sql: i for i, (_, sql) in enumerate(self.result.keys)}
+
+        def replace(part: exp.Expression) -> exp.Expression:
+            if sql_of(part) in key_places:
+                return _marked(f"k{key_places[sql_of(part)]}", part)
+            if isinstance(part, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
+                return self._call(part)
+            function = self._function(part)
+            return self._call(part) if function else part
+
+        replaced = node.copy().transform(replace)
+        for column in list(replaced.find_all(exp.Column)):
+            if column.meta.get("placeholder") or column.parts[0].name.lower() == "window":
+                continue
+            raise self.error(
+                f"column {column.name!r} is neither grouped nor aggregated", column,
+                f"add it to GROUP BY, or use an aggregate such as MAX({column.name})",
+            )  # fmt: skip
+        return replaced
+
+    def _function(self, node: exp.Expression) -> str | None:
+        """The aggregate that a node calls; an aggregate that there is not is refused."""
+        if type(node) in _NAMES:
+            return _NAMES[type(node)]
+        if isinstance(node, exp.Anonymous) and node.name.upper() in _ALIASES:
+            return _ALIASES[node.name.upper()]
+        if isinstance(node, exp.AggFunc):
+            raise self.error(f"the aggregate {_head(node)} cannot be had", node, HINTS["other"])
+        return None
+
+    def _call(self, node: exp.Expression) -> exp.Expression:
+        condition, inner, ignore = None, node, False
+        while isinstance(inner, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
+            if isinstance(inner, exp.Filter):
+                condition = inner.expression.this
+            ignore |= isinstance(inner, exp.IgnoreNulls)
+            inner = inner.this
+        function = self._function(inner)
+        if function is None:
+            raise self.error(f"{_head(inner)} is not an aggregate", inner, HINTS["other"])
+        arguments = _arguments(inner)
+        for argument in arguments:
+            if isinstance(argument, exp.Distinct):
+                raise self.error(f"{function}(DISTINCT …) cannot be had", inner, HINTS["COUNT DISTINCT"])
+            self._refuse_aggregates(argument)
+        if ignore and function in ("FIRST", "LAST"):
+            function += " IGNORE NULLS"
+        call = Call(function, _conditional(arguments, condition), sql_of(node), offset_of(inner))
+        return _marked(f"a{self._place(call)}", node)
+
+    def _place(self, call: Call) -> int:
+        for place, known in enumerate(self.result.calls):
+            if (known.function, known.arguments) == (call.function, call.arguments):
+                return place
+        self.result.calls.append(call)
+        return len(self.result.calls) - 1
+
+
+def _marked(name: str, source: exp.Expression) -> exp.Column:
+    column = exp.column(name)
+    column.meta.update({"placeholder": True, "start": offset_of(source)})
+    return column
+
+
+def _head(node: exp.Expression) -> str:
+    return sql_of(node).split("(")[0].upper()
+
+
+def _arguments(node: exp.Expression) -> list[exp.Expression]:
+    """The arguments of a call; COUNT(*) and COUNT(1) have none."""
+    if isinstance(node, exp.Count) and isinstance(node.this, (exp.Star, exp.Literal)):
+        return []
+    if isinstance(node, exp.Anonymous):
+        return list(node.expressions)
+    found = [node.this, node.expression, *node.expressions]
+    return [argument for argument in found if isinstance(argument, exp.Expression)]
+
+
+def _conditional(
+    arguments: Sequence[exp.Expression], condition: exp.Expression | None
+) -> tuple[str, ...]:
+    """Arguments as SQL; with FILTER (WHERE …) they are null where the condition fails."""
+    if condition is None:
+        return tuple(sql_of(argument) for argument in arguments)
+    wrapped = arguments or [exp.Literal.number(1)]
+    return tuple(
+        f"CASE WHEN {sql_of(condition)} THEN {sql_of(argument)} END" for argument in wrapped
+    )
+
+
+def expressions_in(select: Select) -> Iterator[str]:
+    """Every distinct argument expression, in order."""
+    yield from dict.fromkeys(sql for call in select.calls for sql in call.arguments)

@@ -1,0 +1,262 @@
+"""The window clause, in all the ways that the papers write it.
+
+``S [RANGE 60 seconds, SLIDE 1 second]``, ``Window[Range=30 Second, Slide=10 Second]``,
+``Window [RANGE=50, SLIDE=50]`` and ``WINDOW 10 minutes``. Clauses are found in the text,
+read, and blanked out with spaces, so that what is left is SQL with its positions intact.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from fractions import Fraction
+
+from slackwater.errors import QueryError
+
+UNITS = {
+    "microsecond": Fraction(1, 1_000_000),
+    "millisecond": Fraction(1, 1_000),
+    "second": Fraction(1),
+    "minute": Fraction(60),
+    "hour": Fraction(3_600),
+    "day": Fraction(86_400),
+    "week": Fraction(604_800),
+}
+_SHORT = {
+    "us": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "m": "minute",
+    "min": "minute", "h": "hour", "hr": "hour", "d": "day", "w": "week",
+}  # fmt: skip
+_VARIABLE = ("month", "quarter", "year")
+_LATER = {
+    "DRATIO": "give the wait yourself: SLACK 5 seconds",
+    "ESTIMATOR": "give the wait yourself: SLACK 5 seconds",
+    "ARRIVAL": "leave it out",
+    "REVISE": "leave it out; late tuples leave as rows of kind 'late'",
+    "PROD": "leave it out; results come when their window is closed",
+    "PARTITION": "use GROUP BY",
+}
+
+_TOKEN = re.compile(
+    r"(?P<space>\s+|--[^\n]*|/\*.*?\*/)"
+    r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`)"
+    r"|(?P<number>\d+(?:\.\d+)?)"
+    r"|(?P<word>[A-Za-z_]\w*)"
+    r"|(?P<sign>.)",
+    re.DOTALL,
+)
+
+
+@dataclass(frozen=True)
+class Token:
+    kind: str
+    text: str
+    start: int
+
+    @property
+    def upper(self) -> str:
+        return self.text.upper()
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number with a unit, or without; ``seconds`` is set where there is a unit of time."""
+
+    number: Fraction
+    unit: str
+    offset: int
+
+    @property
+    def seconds(self) -> Fraction | None:
+        return self.number * UNITS[self.unit] if self.unit in UNITS else None
+
+
+@dataclass
+class WindowClause:
+    """One clause as written, not yet tied to a stream or its types."""
+
+    offset: int
+    depth_start: int
+    range: Quantity | None = None
+    slide: Quantity | None = None
+    slack: Quantity | None = None
+    max_future: Quantity | None = None
+    wattr: Token | None = None
+    seen: set[str] = field(default_factory=set)
+
+
+def tokens(query: str) -> list[Token]:
+    found = (
+        Token(str(m.lastgroup), m.group(), m.start()) for m in _TOKEN.finditer(query)
+    )
+    return [token for token in found if token.kind != "space"]
+
+
+def take_window_clauses(query: str) -> tuple[str, list[WindowClause]]:
+    """The query with its window clauses blanked out, and the clauses.
+
+    >>> text, (clause,) = take_window_clauses("SELECT MAX(v) FROM S [RANGE 30 seconds]")
+    >>> text
+    'SELECT MAX(v) FROM S                   '
+    >>> clause.range.seconds
+    Fraction(30, 1)
+    """
+    reader = _Reader(query, tokens(query))
+    clauses = []
+    text = list(query)
+    open_parens: list[int] = [-1]
+    while not reader.done:
+        start = reader.current.start
+        clause = reader.clause(open_parens[-1])
+        if clause is not None:
+            clauses.append(clause)
+            end = reader.previous.start + len(reader.previous.text)
+            text[start:end] = [c if c == "\n" else " " for c in text[start:end]]
+            continue
+        sign = reader.take().text
+        if sign == "(":
+            open_parens.append(start)
+        elif sign == ")" and len(open_parens) > 1:
+            open_parens.pop()
+    return re.sub(r"[;.](\s*)$", r" \1", "".join(text)), clauses
+
+
+class _Reader:
+    def __init__(self, query: str, all_tokens: list[Token]) -> None:
+        self.query, self.all, self.at = query, all_tokens, 0
+
+    @property
+    def done(self) -> bool:
+        return self.at >= len(self.all)
+
+    @property
+    def current(self) -> Token:
+        return self.peek(0)
+
+    @property
+    def previous(self) -> Token:
+        return self.all[self.at - 1]
+
+    def peek(self, ahead: int) -> Token:
+        at = self.at + ahead
+        return self.all[at] if at < len(self.all) else Token("end", "", len(self.query))
+
+    def take(self) -> Token:
+        self.at += 1
+        return self.all[self.at - 1]
+
+    def error(self, message: str, token: Token, hint: str = "") -> QueryError:
+        return QueryError(message, self.query, min(token.start, len(self.query)), hint)
+
+    def clause(self, paren: int) -> WindowClause | None:
+        """A window clause that starts here, or None."""
+        token, following = self.current, self.peek(1)
+        if token.text == "[" and following.upper in _ITEMS | _LATER.keys():
+            if self.peek(2).text in ("]", "[", "."):
+                return None  # an array index by a column of that name
+            return self._bracketed(paren)
+        if token.upper != "WINDOW":
+            return None
+        if following.text == "[":
+            self.take()
+            return self._bracketed(paren)
+        if following.kind == "number":
+            self.take()
+            return WindowClause(token.start, paren, range=self.quantity("WINDOW"))
+        return None
+
+    def _bracketed(self, paren: int) -> WindowClause:
+        clause = WindowClause(self.take().start, paren)
+        while True:
+            self._item(clause)
+            separator = self.current
+            if separator.text == "]":
+                self.take()
+                return clause
+            if separator.text != ",":
+                raise self.error(
+                    f"expected ',' or ']' in the window clause, not {separator.text!r}",
+                    separator,
+                    "items are separated by commas: [RANGE 60 seconds, SLIDE 1 second]",
+                )
+            self.take()
+
+    def _item(self, clause: WindowClause) -> None:
+        name = self.current
+        item = name.upper
+        if item in _LATER:
+            raise self.error(f"{item} is not available yet", name, _LATER[item])
+        if item not in _ITEMS:
+            known = ", ".join(sorted(_ITEMS - {"MAX"})) + " and MAX FUTURE"
+            raise self.error(f"unknown item {name.text!r} in the window clause", name, f"known: {known}")
+        if item in clause.seen:
+            raise self.error(f"{item} is given twice", name, "keep one of them")
+        clause.seen.add(item)
+        self.take()
+        if item == "MAX":
+            self._expect("FUTURE", "MAX")
+            item = "MAX FUTURE"
+        if self.current.text == "=":
+            self.take()
+        self._value(clause, item)
+
+    def _value(self, clause: WindowClause, item: str) -> None:
+        if item == "WATTR":
+            token = self.current
+            if token.kind != "word" and not token.text.startswith("`"):
+                raise self.error("WATTR needs the name of a column", token, "WATTR ts")
+            clause.wattr = self.take()
+            return
+        quantity = self.quantity(item)
+        setters: dict[str, Callable[[], None]] = {
+            "RANGE": lambda: setattr(clause, "range", quantity),
+            "SLIDE": lambda: setattr(clause, "slide", quantity),
+            "SLACK": lambda: setattr(clause, "slack", quantity),
+            "MAX FUTURE": lambda: setattr(clause, "max_future", quantity),
+        }
+        setters[item]()
+
+    def _expect(self, word: str, after: str) -> None:
+        if self.current.upper != word:
+            raise self.error(f"expected {word} after {after}", self.current)
+        self.take()
+
+    def quantity(self, item: str) -> Quantity:
+        """``60 seconds``, ``10min``, ``50``, ``INTERVAL '5' SECONDS``."""
+        if self.current.upper == "INTERVAL":
+            self.take()
+        sign, token = 1, self.current
+        if token.text in ("-", "+"):
+            sign = -1 if self.take().text == "-" else 1
+        number = self.current
+        digits = number.text.strip("'\"")
+        if number.kind not in ("number", "text") or not re.fullmatch(r"\d+(\.\d+)?", digits):
+            raise self.error(f"{item} needs a number", number, f"{item} 60 seconds, or {item} 60")
+        self.take()
+        unit = ""
+        if self.current.kind == "word":
+            unit = self._unit(item)
+        return Quantity(sign * Fraction(digits), unit, token.start)
+
+    def _unit(self, item: str) -> str:
+        token = self.current
+        word = token.text.lower()
+        name = _SHORT.get(word) or _SHORT.get(word.rstrip("s")) or word.removesuffix("s")
+        if name in _VARIABLE:
+            raise self.error(
+                f"a {name} has no fixed length", token, "use days: 30 days, or 365 days"
+            )
+        if name in ("tuple", "row"):
+            raise self.error(
+                "windows counted in tuples are not available yet", token,
+                "a number without a unit is a distance on the WATTR: RANGE 100, WATTR order_id",
+            )  # fmt: skip
+        if name not in UNITS:
+            if item == "WINDOW":
+                return ""  # the next clause of the query
+            raise self.error(f"unknown unit {token.text!r}", token, f"known: {', '.join(UNITS)}")
+        self.take()
+        return name
+
+
+_ITEMS = {"RANGE", "SLIDE", "WATTR", "SLACK", "MAX"}

@@ -1,0 +1,1 @@
+"""Hosts drive the operators: ``replay`` in process, ``spark`` on Spark."""

@@ -1,0 +1,27 @@
+"""Spark's query progress, read as a report."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyspark.sql.streaming import StreamingQuery
+
+from slackwater.hosts.spark.host import FIRST_STAGE, OBSERVATION
+from slackwater.observe.report import Report, report_from
+
+
+def report_of_query(running: StreamingQuery) -> Report | None:
+    """What became of every tuple, as of the query's last finished batch; None before the first."""
+    for progress in reversed(running.recentProgress):
+        report = report_of_progress(progress)
+        if report is not None:
+            return report
+    return None
+
+
+def report_of_progress(progress: Any) -> Report | None:
+    """The account of the query's first stage, the one that reads the stream."""
+    for name, observed in progress["observedMetrics"].items():
+        if name.startswith(OBSERVATION) and name.endswith(FIRST_STAGE):
+            return report_from(observed.asDict())
+    return None

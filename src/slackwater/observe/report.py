@@ -1,0 +1,51 @@
+"""The account of a query: what became of every tuple, and how far the heartbeat is."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from slackwater.core.intervals import Bound
+from slackwater.core.stage import COUNT_NAMES, Counts
+from slackwater.core.time import TimeDomain
+
+
+@dataclass
+class Report(Counts):
+    """Running totals over all shards since the query began.
+
+    ``input`` is every tuple seen; ``rejected`` had no usable time or lay too far in the
+    future; ``filtered`` failed WHERE; ``late`` came after all its windows were final;
+    ``in_no_window`` fell between windows (SLIDE larger than RANGE). All others count in finals.
+    """
+
+    heartbeat: str = "-"
+    progress: str = "-"
+
+    @property
+    def rejected(self) -> int:
+        return self.null + self.not_a_number + self.future
+
+    @property
+    def in_windows(self) -> int:
+        """Tuples that count in at least one window, now or when it is closed."""
+        lost = self.rejected + self.filtered + self.in_no_window + self.late
+        return self.input - lost
+
+
+def report_of(
+    counts: Iterable[Counts], heartbeat: Bound, progress: Bound, domain: TimeDomain
+) -> Report:
+    """One report from the counts of all shards."""
+    sums = dict.fromkeys(COUNT_NAMES, 0)
+    for count in counts:
+        for name in COUNT_NAMES:
+            sums[name] += getattr(count, name)
+    return Report(**sums, heartbeat=domain.show(heartbeat), progress=domain.show(progress))
+
+
+def report_from(values: Mapping[str, Any]) -> Report:
+    """One report from metrics by name, as Spark observes them."""
+    counts = {name: int(values.get(name) or 0) for name in COUNT_NAMES}
+    return Report(**counts, heartbeat=values["heartbeat"] or "-", progress=values["progress"] or "-")
