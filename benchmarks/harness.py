@@ -64,7 +64,9 @@ def write_input(folder: Path, given: Input) -> None:
     random = np.random.default_rng(given.seed)
     total = given.files * given.rows_per_file
     stamps = np.sort(random.uniform(0, given.files * given.seconds_per_file, total))
-    arrivals = stamps + np.minimum(random.exponential(given.max_delay_s / 8, total), given.max_delay_s)
+    arrivals = stamps + np.minimum(
+        random.exponential(given.max_delay_s / 8, total), given.max_delay_s
+    )
     micros = (stamps * 1_000).astype(np.int64)[np.argsort(arrivals, kind="stable")] * 1_000 + EPOCH
     # quarters add up exactly in any order, so that sums can be compared to the last digit
     values = random.integers(0, 4_000, total) / 4.0
@@ -106,8 +108,12 @@ def run_query(frame: DataFrame, settings: dict[str, str], sink: Path | None = No
     for name, value in settings.items():
         spark.conf.set(name, value)
     with scratch() as checkpoint:
-        writer = frame.writeStream.outputMode("append").option("checkpointLocation", str(checkpoint))
-        writer = writer.format("parquet").option("path", str(sink)) if sink else writer.format("noop")
+        writer = frame.writeStream.outputMode("append").option(
+            "checkpointLocation", str(checkpoint)
+        )
+        writer = (
+            writer.format("parquet").option("path", str(sink)) if sink else writer.format("noop")
+        )
         query = writer.trigger(availableNow=True).start()
         query.awaitTermination()
         progress = list(query.recentProgress)
@@ -126,7 +132,9 @@ def alternated(runs: dict[str, Callable[[], Run]], rounds: int) -> dict[str, lis
             found[name].append(runs[name]())
             took = time.perf_counter() - started
             rate = found[name][-1].rows_per_s
-            print(f"  round {round_ + 1} {name}: {rate:,.0f} rows/s ({took:.1f} s)", file=sys.stderr)
+            print(
+                f"  round {round_ + 1} {name}: {rate:,.0f} rows/s ({took:.1f} s)", file=sys.stderr
+            )
     return found
 
 

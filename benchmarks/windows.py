@@ -10,6 +10,10 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as F
+
+import slackwater as sw
 from harness import (
     CHANGELOG,
     HDFS,
@@ -25,10 +29,6 @@ from harness import (
     spread,
     write_input,
 )
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as F
-
-import slackwater as sw
 
 OURS = {PROVIDER: ROCKSDB, CHANGELOG: "true"}
 SPARKS = {PROVIDER: HDFS}

@@ -17,7 +17,7 @@ from slackwater.plan.stages import Plan
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql.streaming.query import StreamingQuery
 
     from slackwater.observe.report import Report
 
@@ -74,7 +74,7 @@ def replayer(
     shards: int = 1,
     functions: Mapping[str, Callable[..., Any]] | None = None,
 ) -> Replay:
-    """A query in process to be fed step by step; schemas are Arrow's, or ``"t bigint, k string"``."""
+    """A query in process, fed step by step. A schema is Arrow's, or ``"t bigint, k string"``."""
     expressions = Expressions(functions)
     plan = compile_query(
         str(query), _schemas(streams), expressions.types, external=external_heartbeats
@@ -82,12 +82,18 @@ def replayer(
     return Replay(plan, expressions, shards)
 
 
-def explain(query: str | Query, streams: Mapping[str, DataFrame | pa.Schema | str]) -> str:
+def explain(
+    query: str | Query,
+    streams: Mapping[str, DataFrame | pa.Schema | str],
+    *,
+    external_heartbeats: bool = False,
+) -> str:
     """The plan in words: pane width, state, what runs where. Starts nothing."""
     frames = {name: given for name, given in streams.items() if hasattr(given, "isStreaming")}
     if frames:
-        return explain_plan(_spark_plan(query, frames, external=False))
-    plan = compile_query(str(query), _schemas(streams), Expressions().types)
+        return explain_plan(_spark_plan(query, frames, external_heartbeats))
+    typer = Expressions().types
+    plan = compile_query(str(query), _schemas(streams), typer, external=external_heartbeats)
     return explain_plan(plan)
 
 

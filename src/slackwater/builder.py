@@ -49,7 +49,10 @@ class Query:
         return replace(self, having_conditions=(*self.having_conditions, condition))
 
     def __str__(self) -> str:
-        lines = [f"SELECT {', '.join((*self.keys, *self.items))}", f"FROM {self.source}{self.clause}"]
+        lines = [
+            f"SELECT {', '.join((*self.keys, *self.items))}",
+            f"FROM {self.source}{self.clause}",
+        ]
         if self.conditions:
             lines.append(f"WHERE {_all(self.conditions)}")
         if self.keys:

@@ -41,6 +41,12 @@ class Control:
         """No later tuple of the stream matches, on the WATTR and on group columns."""
         self._write(stream, Kind.PUNCTUATION, written_payload(time, groups or {}))
 
+    def prod(
+        self, stream: str, time: Predicate, groups: Mapping[str, Predicate] | None = None
+    ) -> None:
+        """Results are wanted now, for what matches on the WATTR and on group columns."""
+        self._write(stream, Kind.PROD, written_payload(time, groups or {}))
+
     def _write(self, stream: str, kind: Kind, payload: bytes) -> None:
         entry = {"stream": stream, "kind": int(kind), "payload": payload.decode()}
         draft = self.directory / f".draft-{os.getpid()}-{id(entry)}"

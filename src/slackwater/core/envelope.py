@@ -51,12 +51,9 @@ def element_payload(element: Punctuation | Prod) -> tuple[Kind, bytes]:
     return Kind.PROD, _json(parts | {"id": element.id, "asked_at": element.asked_at})
 
 
-def written_payload(
-    time: Predicate, groups: Mapping[str, Predicate], prod: Mapping[str, str] | None = None
-) -> bytes:
-    """A punctuation, or a prod with its id and time of asking, as a user wrote it."""
-    parts: dict[str, Any] = {"time": time.to_json(), "groups": _groups(groups)}
-    return _json(parts | dict(prod or {}))
+def written_payload(time: Predicate, groups: Mapping[str, Predicate]) -> bytes:
+    """A punctuation or prod as a user wrote it."""
+    return _json({"time": time.to_json(), "groups": _groups(groups)})
 
 
 def read_element(kind: int, payload: bytes, domain: TimeDomain) -> Punctuation | Prod:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -50,14 +50,14 @@ def group(columns: Sequence[pa.Array | npt.NDArray[np.int64]]) -> tuple[Groups, 
     if not columns:
         raise ValueError("grouping needs at least one column")
     rows = len(columns[0])
-    codes = np.zeros(rows, dtype=np.int64)
-    digits: list[Digit] = []
-    size = 1
-    for column in columns:
+    codes, dictionary = encode(columns[0])
+    digits: list[Digit] = [[dictionary]]
+    size = len(dictionary)
+    for column in columns[1:]:
         indices, dictionary = encode(column)
         if size * len(dictionary) >= 2**62:
             codes, digits, size = _folded(codes, digits)
-        codes = codes * len(dictionary) + indices
+        codes = codes * len(dictionary) + indices if size > 1 else indices
         size *= len(dictionary)
         digits.append([dictionary])
     groups, present = _dense(codes, size, rows)
@@ -72,6 +72,11 @@ def encode(column: pa.Array | npt.NDArray[np.int64]) -> tuple[Codes, pa.Array]:
         column = column.combine_chunks()
     if pa.types.is_struct(column.type):
         return _encode_struct(column)
+    if pa.types.is_integer(column.type) and column.null_count == 0:
+        values = np.asarray(column)
+        if len(values) and _is_dense(values):
+            codes, dictionary = _encode_integers(values.astype(np.int64, copy=False))
+            return codes, dictionary.cast(column.type)
     if pa.types.is_floating(column.type):
         column = canonical_floats(column)
     encoded = pc.dictionary_encode(column, null_encoding="encode")
@@ -87,11 +92,16 @@ def canonical_floats(column: pa.Array) -> pa.Array:
 def _encode_integers(column: npt.NDArray[np.int64]) -> tuple[Codes, pa.Array]:
     if len(column) == 0:
         return column, pa.array(column, pa.int64())
-    low, high = int(column.min()), int(column.max())
-    if high - low <= 4 * len(column) + 1024:
+    if _is_dense(column):
+        low, high = int(column.min()), int(column.max())
         return column - low, pa.array(np.arange(low, high + 1), pa.int64())
     values, indices = np.unique(column, return_inverse=True)
     return indices.astype(np.int64), pa.array(values, pa.int64())
+
+
+def _is_dense(values: npt.NDArray[np.integer[Any]]) -> bool:
+    """Whether the values themselves, less the smallest, will do as indices."""
+    return int(values.max()) - int(values.min()) <= 4 * len(values) + 1024
 
 
 def _encode_struct(column: pa.StructArray) -> tuple[Codes, pa.Array]:

@@ -82,7 +82,7 @@ def _hash_bytes(column: pa.Array) -> Hashes:
 
 
 def _powers(count: int) -> Hashes:
-    return np.cumprod(np.full(count, _PRIME, dtype=np.uint64))
+    return np.cumprod(np.full(count, _PRIME, dtype=np.uint64), dtype=np.uint64)
 
 
 def _with_nulls(hashes: Hashes, column: pa.Array) -> Hashes:
@@ -95,4 +95,5 @@ def _mix(words: Hashes) -> Hashes:
     words = words + _GOLDEN
     words = (words ^ (words >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     words = (words ^ (words >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return words ^ (words >> np.uint64(31))
+    mixed: Hashes = words ^ (words >> np.uint64(31))
+    return mixed

@@ -44,9 +44,7 @@ class IntervalSet:
         return IntervalSet.of(*self.intervals, *other.intervals)
 
     def intersection(self, other: IntervalSet) -> IntervalSet:
-        both = (
-            (max(a, c), min(b, d)) for a, b in self.intervals for c, d in other.intervals
-        )
+        both = ((max(a, c), min(b, d)) for a, b in self.intervals for c, d in other.intervals)
         return IntervalSet.of(*(pair for pair in both if pair[0] < pair[1]))
 
     def minus(self, other: IntervalSet) -> IntervalSet:

@@ -110,6 +110,16 @@ class TimeDomain:
             raise ValueError(f"{value!r} is finer than the attribute's type {self.type}")
         return int(ticks)
 
+    def exact(self, length: Fraction) -> Bound:
+        """A length in ticks as a plain number."""
+        return float(length) if self.is_float else int(length)
+
+    def shifted(self, ticks: Ticks, by: Fraction) -> Ticks:
+        """Ticks moved by a length."""
+        if self.is_float:
+            return np.asarray(ticks, dtype=np.float64) + float(by)
+        return np.asarray(ticks, dtype=np.int64) + int(by)
+
     def after(self, tick: Bound) -> Bound:
         """The smallest tick above: turns ``<= t`` into ``< after(t)``."""
         if isinstance(tick, float) and math.isinf(tick):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -14,20 +14,16 @@ from sqlglot.errors import ParseError, TokenError
 
 from slackwater.core.aggregates import AggregateError, make
 from slackwater.core.aggregates.base import Aggregate
-from slackwater.core.disorder.control import Estimator, Fixed
-from slackwater.core.intervals import Bound
 from slackwater.core.stage import StagePlan
 from slackwater.core.time import TimeDomain
 from slackwater.core.windows.arithmetic import WindowSpec
 from slackwater.core.windows.layout import Layout
+from slackwater.cql.resolve import WindowResolver
 from slackwater.cql.select import Select, SelectReader, expressions_in, offset_of, sql_of
-from slackwater.cql.types import type_name
-from slackwater.cql.windows import Quantity, WindowClause, take_window_clauses
+from slackwater.cql.windows import WindowClause, take_window_clauses
 from slackwater.errors import QueryError
 from slackwater.plan.expressions import ExpressionError, Typer
 from slackwater.plan.stages import Output, Plan, QueryStage
-
-_TIME_NAMES = ("ts", "timestamp", "time", "event_time")
 
 
 def compile_query(
@@ -70,7 +66,7 @@ class _Source:
     name: str
     schema: pa.Schema
     scope: int
-    node: exp.Expression
+    node: exp.Expr
     below: QueryStage | None = None
 
 
@@ -95,8 +91,9 @@ class _Compiler:
     def plan(self, select: exp.Select) -> Plan:
         self._stage(select)
         if self.clauses:
-            raise QueryError("this window clause belongs to no stream", self.query,
-                             self.clauses[0].offset, "write it after the stream's name")  # fmt: skip
+            offset = self.clauses[0].offset
+            hint = "write it after the stream's name"
+            raise self.error("this window clause belongs to no stream", offset, hint)
         return Plan(self.query, self.stream, tuple(self.stages))
 
     def error(self, message: str, offset: int, hint: str = "") -> QueryError:
@@ -118,19 +115,25 @@ class _Compiler:
     def _source(self, select: exp.Select) -> _Source:
         clause = select.args.get("from_") or select.args.get("from")
         if clause is None:
-            raise self.error("this SELECT reads no stream", offset_of(select), "add FROM and a stream")
+            raise self.error(
+                "this SELECT reads no stream", offset_of(select), "add FROM and a stream"
+            )
         node = clause.this
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
             inner = self._stage(node.this)
             return _Source(node.alias, inner.schema, inner.scope, node, inner.below)
         if not isinstance(node, exp.Table) or node.db:
-            raise self.error("FROM needs the name of a stream", offset_of(node), self._known_streams())
+            raise self.error(
+                "FROM needs the name of a stream", offset_of(node), self._known_streams()
+            )
         names = {name.lower(): name for name in self.streams}
         name = names.get(node.name.lower())
         if name is None:
             near = difflib.get_close_matches(node.name.lower(), names, 1)
             hint = f"did you mean {names[near[0]]!r}? " if near else ""
-            raise self.error(f"unknown stream {node.name!r}", offset_of(node), hint + self._known_streams())
+            raise self.error(
+                f"unknown stream {node.name!r}", offset_of(node), hint + self._known_streams()
+            )
         self.stream = name
         return _Source(name, self.streams[name], self._paren_at(offset_of(node)), node)
 
@@ -167,13 +170,14 @@ class _Compiler:
         self, source: _Source, parts: Select, clause: WindowClause | None
     ) -> tuple[Layout, _Inputs]:
         assert clause is not None
-        wattr = self._wattr(source, clause)
-        domain = self._domain(source.schema.field(wattr).type, wattr, clause)
+        window = WindowResolver(self.query, clause)
+        wattr = window.wattr(source.name, source.schema)
+        domain = window.domain(source.schema.field(wattr))
         filtered = parts.where is not None and not self.external
         inputs = [sql_of(exp.column(wattr, quoted=True))]
         if filtered and parts.where is not None:
             inputs.append(sql_of(parts.where))
-        spec = self._spec(clause, domain)
+        spec = window.spec(domain)
         return self._layout(source, parts, spec, domain, inputs, filtered=filtered)
 
     def _later_layout(
@@ -188,7 +192,7 @@ class _Compiler:
                         "a query over a query takes its time from the query below", clause.offset,
                         "give RANGE and SLIDE only",
                     )  # fmt: skip
-            spec, reported = self._spec(clause, inner.domain), None
+            spec, reported = WindowResolver(self.query, clause).spec(inner.domain), None
         else:
             slide, reported = inner.spec.slide, inner.reported_range or inner.spec.range
             spec = WindowSpec(slide, slide, inner.domain.is_float)
@@ -235,7 +239,9 @@ class _Compiler:
         self, types: list[pa.DataType], inputs: list[str], filtered: bool, parts: Select
     ) -> None:
         if filtered and parts.where is not None and not pa.types.is_boolean(types[len(inputs) - 1]):
-            raise self.error("WHERE needs a condition", offset_of(parts.where), "compare it with something")
+            raise self.error(
+                "WHERE needs a condition", offset_of(parts.where), "compare it with something"
+            )
 
     def _aggregates(
         self, parts: Select, types: Mapping[str, pa.DataType], domain: TimeDomain
@@ -249,14 +255,14 @@ class _Compiler:
                 raise self.error(str(error), call.offset, f"in {call.label}") from None
         return made
 
-    def _types(
-        self, schema: pa.Schema, expressions: list[str], parts: Select
-    ) -> list[pa.DataType]:
+    def _types(self, schema: pa.Schema, expressions: list[str], parts: Select) -> list[pa.DataType]:
         try:
             return self.typer(schema, expressions)
         except ExpressionError as error:
             offset = self._offset_of_input(expressions[error.place], parts)
-            raise self.error(f"cannot evaluate {expressions[error.place]}", offset, error.reason) from None
+            raise self.error(
+                f"cannot evaluate {expressions[error.place]}", offset, error.reason
+            ) from None
 
     def _offset_of_input(self, expression: str, parts: Select) -> int:
         for call in parts.calls:
@@ -273,19 +279,20 @@ class _Compiler:
         self, source: _Source, parts: Select, clause: WindowClause | None,
         layout: Layout, inputs: _Inputs,
     ) -> QueryStage:  # fmt: skip
-        estimator = self._estimator(layout.domain, clause) if source.below is None else None
-        future = clause.max_future if clause is not None else None
-        core = StagePlan(
-            layout, estimator,
-            None if future is None else self._length(future, layout.domain, "MAX FUTURE"),
-        )  # fmt: skip
+        core = StagePlan(layout, None)
+        if source.below is None and clause is not None:
+            window = WindowResolver(self.query, clause)
+            estimator = window.estimator(layout.domain, self.external)
+            core = StagePlan(layout, estimator, window.max_future(layout.domain))
         result = layout.result_schema
         expressions = [sql_of(node) for _, node in parts.outputs]
         having = None if parts.having is None else sql_of(parts.having)
         checked = [*expressions, having] if having else expressions
         types = self._types(result, checked, parts)
-        if having and not pa.types.is_boolean(types[-1]):
-            raise self.error("HAVING needs a condition", offset_of(parts.having), "compare it with something")
+        if parts.having is not None and not pa.types.is_boolean(types[-1]):
+            raise self.error(
+                "HAVING needs a condition", offset_of(parts.having), "compare it with something"
+            )
         names = [name for name, _ in parts.outputs]
         outputs = [Output(*each) for each in zip(names, expressions, types, strict=False)]
         where = None if parts.where is None else sql_of(parts.where)
@@ -308,86 +315,3 @@ class _Compiler:
             if shown.get(sql.strip("`")) in inner_names
         }
         self.stages[-1] = replace(below, core=replace(below.core, passing=passing))
-
-    def _wattr(self, source: _Source, clause: WindowClause) -> str:
-        names = {name.lower(): name for name in source.schema.names}
-        if clause.wattr is not None:
-            name = clause.wattr.text.strip("`")
-            if name.lower() not in names:
-                near = difflib.get_close_matches(name.lower(), names, 1)
-                hint = f"did you mean {names[near[0]]!r}? " if near else ""
-                raise self.error(f"unknown column {name!r}", clause.wattr.start,
-                                 f"{hint}columns: {', '.join(source.schema.names)}")  # fmt: skip
-            return names[name.lower()]
-        stamps = [f.name for f in source.schema if pa.types.is_timestamp(f.type)]
-        if len(stamps) == 1:
-            return stamps[0]
-        named = [names[n] for n in _TIME_NAMES if n in names]
-        if not stamps and len(named) == 1:
-            return named[0]
-        raise self.error(
-            f"which column of {source.name} is the time?", clause.offset,
-            f"say WATTR and one of: {', '.join(stamps or source.schema.names)}",
-        )  # fmt: skip
-
-    def _domain(self, type_: pa.DataType, name: str, clause: WindowClause) -> TimeDomain:
-        if TimeDomain.supports(type_):
-            return TimeDomain(type_)
-        offset = clause.wattr.start if clause.wattr else clause.offset
-        raise self.error(
-            f"WATTR {name} is a {type_name(type_)}: windows need a timestamp or a number", offset,
-            "convert it before: df.withColumn(…, to_timestamp(…))",
-        )  # fmt: skip
-
-    def _spec(self, clause: WindowClause, domain: TimeDomain) -> WindowSpec:
-        if clause.range is None:
-            raise self.error("the window clause says no RANGE", clause.offset, "RANGE 60 seconds")
-        if clause.slide is None:
-            raise self.error(
-                "a window without SLIDE slides on every tuple, which is not available yet",
-                clause.range.offset, f"say how often to slide: {_slide_hint(clause.range)}",
-            )  # fmt: skip
-        range_ = self._length(clause.range, domain, "RANGE")
-        slide = self._length(clause.slide, domain, "SLIDE")
-        for name, length, quantity in (("RANGE", range_, clause.range), ("SLIDE", slide, clause.slide)):
-            if length <= 0:
-                raise self.error(f"{name} must be more than zero", quantity.offset, f"{name} 60 seconds")
-        return WindowSpec(Fraction(range_), Fraction(slide), domain.is_float)
-
-    def _length(self, quantity: Quantity, domain: TimeDomain, item: str) -> Bound:
-        """A distance on the WATTR in ticks. Time units over a number count seconds."""
-        if domain.is_timestamp and quantity.seconds is None:
-            raise self.error(f"{item} over a timestamp needs a unit", quantity.offset,
-                             f"{item} {quantity.number} seconds")  # fmt: skip
-        amount = quantity.number if quantity.seconds is None else quantity.seconds
-        ticks = amount * domain.per_unit
-        if domain.is_float:
-            return ticks  # type: ignore[return-value]
-        if ticks.denominator != 1:
-            raise self.error(
-                f"{item} is finer than the WATTR, a {type_name(domain.type)}", quantity.offset,
-                "use a whole number of its smallest step",
-            )  # fmt: skip
-        return int(ticks)
-
-    def _estimator(self, domain: TimeDomain, clause: WindowClause | None) -> Estimator | None:
-        assert clause is not None
-        if self.external:
-            if clause.slack is not None:
-                raise self.error("heartbeats are given from outside, so SLACK has no meaning",
-                                 clause.slack.offset, "drop one of the two")  # fmt: skip
-            return None
-        if clause.slack is None:
-            raise self.error(
-                "how long shall the engine wait for late tuples?", clause.offset,
-                "add SLACK 5 seconds, or give heartbeats from outside",
-            )  # fmt: skip
-        slack = self._length(clause.slack, domain, "SLACK")
-        if slack < 0:
-            raise self.error("SLACK cannot be negative", clause.slack.offset, "SLACK 0 seconds waits for nothing")
-        return Fixed(float(slack) if domain.is_float else int(slack))
-
-
-def _slide_hint(range_: Quantity) -> str:
-    unit = f" {range_.unit}s" if range_.unit else ""
-    return f"SLIDE {range_.number}{unit}"

@@ -16,7 +16,7 @@ from sqlglot import exp
 from slackwater.core.aggregates import AGGREGATES
 from slackwater.errors import QueryError
 
-_NAMES: Mapping[type[exp.Expression], str] = {
+_NAMES: Mapping[type[exp.Expr], str] = {
     exp.Count: "COUNT",
     exp.Sum: "SUM",
     exp.Avg: "AVG",
@@ -58,17 +58,17 @@ class Select:
 
     keys: list[tuple[str, str]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
-    outputs: list[tuple[str, exp.Expression]] = field(default_factory=list)
-    where: exp.Expression | None = None
-    having: exp.Expression | None = None
+    outputs: list[tuple[str, exp.Expr]] = field(default_factory=list)
+    where: exp.Expr | None = None
+    having: exp.Expr | None = None
 
 
-def sql_of(node: exp.Expression) -> str:
+def sql_of(node: exp.Expr) -> str:
     """Spark SQL with function names as they were written."""
     return node.sql(dialect="spark", normalize_functions=False)
 
 
-def offset_of(node: exp.Expression) -> int:
+def offset_of(node: exp.Expr) -> int:
     """Where an expression begins in the query, as far as its tokens tell."""
     starts = [n.meta["start"] for n in node.walk() if "start" in n.meta]
     return min(starts, default=0)
@@ -105,13 +105,13 @@ class SelectReader:
         self._add_missing_keys()
         return self.result
 
-    def error(self, message: str, node: exp.Expression, hint: str = "") -> QueryError:
+    def error(self, message: str, node: exp.Expr, hint: str = "") -> QueryError:
         return QueryError(message, self.query, offset_of(node), hint)
 
     def _refuse_unsupported(self) -> None:
         for name, node in self.select.args.items():
             if name.upper() in _REFUSED and node:
-                where = node if isinstance(node, exp.Expression) else self.select
+                where = node if isinstance(node, exp.Expr) else self.select
                 raise self.error(
                     f"{name.upper()} does not apply to an endless stream", where,
                     "leave it out, and apply it to the result",
@@ -126,7 +126,9 @@ class SelectReader:
                 )  # fmt: skip
         for star in self.select.expressions:
             if isinstance(star, exp.Star):
-                raise self.error("SELECT * has no meaning here", star, "name group columns and aggregates")
+                raise self.error(
+                    "SELECT * has no meaning here", star, "name group columns and aggregates"
+                )
 
     def _read_keys(self) -> None:
         group = self.select.args.get("group")
@@ -140,7 +142,7 @@ class SelectReader:
             if sql_of(resolved) not in [sql for _, sql in self.result.keys]:
                 self.result.keys.append((name, sql_of(resolved)))
 
-    def _key_node(self, node: exp.Expression) -> tuple[exp.Expression, str]:
+    def _key_node(self, node: exp.Expr) -> tuple[exp.Expr, str]:
         """GROUP BY may name a SELECT item by its number or its alias."""
         items = self.select.expressions
         if isinstance(node, exp.Literal) and node.is_int:
@@ -157,7 +159,7 @@ class SelectReader:
                 return node, item.alias
         return node, ""
 
-    def _read_item(self, item: exp.Expression) -> None:
+    def _read_item(self, item: exp.Expr) -> None:
         node = item.unalias()
         resolved = self._resolved(node)
         name = item.alias if isinstance(item, exp.Alias) else self._default_name(node)
@@ -165,21 +167,21 @@ class SelectReader:
         if name.lower() in ("window", "kind", "tuples"):
             if isinstance(over, exp.Column) and over.name == "window":
                 return
-            raise self.error(f"{name!r} is a column that every result has", item, "choose another name with AS")
+            raise self.error(
+                f"{name!r} is a column that every result has", item, "choose another name with AS"
+            )
         if name.lower() in (known.lower() for known, _ in self.result.outputs):
             raise self.error(f"two result columns are called {name!r}", item, "rename one with AS")
         self.result.outputs.append((name, over))
 
-    def _default_name(self, node: exp.Expression) -> str:
+    def _default_name(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Column):
             return self.columns.get(node.name.lower(), node.name)
         return sql_of(node).lower()
 
     def _add_missing_keys(self) -> None:
         """Every result says which group it is of, whether it was asked for or not."""
-        shown = {
-            node.name for _, node in self.result.outputs if isinstance(node, exp.Column)
-        }
+        shown = {node.name for _, node in self.result.outputs if isinstance(node, exp.Column)}
         missing = [
             (name, exp.column(f"k{i}"))
             for i, (name, _) in enumerate(self.result.keys)
@@ -187,7 +189,7 @@ class SelectReader:
         ]
         self.result.outputs[:0] = missing
 
-    def _resolved(self, node: exp.Expression) -> exp.Expression:
+    def _resolved(self, node: exp.Expr) -> exp.Expr:
         """The expression with plain column names, each known."""
         bound = {
             name.name.lower()
@@ -195,18 +197,19 @@ class SelectReader:
             for name in function.expressions
         }
 
-        def resolve(part: exp.Expression) -> exp.Expression:
+        def resolve(part: exp.Expr) -> exp.Expr:
             if not isinstance(part, exp.Column) or part.parts[0].name.lower() in bound:
                 return part
             return self._resolve_column(part)
 
         return node.copy().transform(resolve)
 
-    def _resolve_column(self, column: exp.Column) -> exp.Expression:
+    def _resolve_column(self, column: exp.Column) -> exp.Expr:
         parts = list(column.parts)
-        if len(parts) > 1 and parts[0].name.lower() in self.qualifiers:
-            if parts[0].name.lower() not in self.columns or parts[1].name.lower() in self.columns:
-                parts = parts[1:]
+        names = [part.name.lower() for part in parts]
+        qualified = len(parts) > 1 and names[0] in self.qualifiers
+        if qualified and (names[0] not in self.columns or names[1] in self.columns):
+            parts = parts[1:]
         first = parts[0].name.lower()
         if first == "window" and first not in self.columns:
             return column
@@ -217,32 +220,36 @@ class SelectReader:
                 f"unknown column {column.sql(dialect='spark')!r}", column,
                 f"{hint}columns: {', '.join(self.schema.names)}",
             )  # fmt: skip
-        plain: exp.Expression = exp.column(self.columns[first], quoted=True)
+        plain: exp.Expr = exp.column(self.columns[first], quoted=True)
         plain.this.meta.update(parts[0].meta)
         for part in parts[1:]:
             plain = exp.Dot(this=plain, expression=part.copy())
         return plain
 
-    def _refuse_aggregates(self, node: exp.Expression) -> None:
+    def _refuse_aggregates(self, node: exp.Expr) -> None:
         for call in node.find_all(exp.AggFunc):
-            raise self.error("an aggregate cannot stand here", call, "use HAVING for conditions on aggregates")
+            raise self.error(
+                "an aggregate cannot stand here", call, "use HAVING for conditions on aggregates"
+            )
 
-    def _unaliased(self, node: exp.Expression) -> exp.Expression:
+    def _unaliased(self, node: exp.Expr) -> exp.Expr:
         """HAVING may name a result column; put its expression there."""
-        named = {e.alias.lower(): e.this for e in self.select.expressions if isinstance(e, exp.Alias)}
+        named = {
+            e.alias.lower(): e.this for e in self.select.expressions if isinstance(e, exp.Alias)
+        }
 
-        def replace(part: exp.Expression) -> exp.Expression:
+        def replace(part: exp.Expr) -> exp.Expr:
             if isinstance(part, exp.Column) and part.name.lower() not in self.columns:
                 return named.get(part.name.lower(), part).copy()
             return part
 
         return node.copy().transform(replace)
 
-    def _over_results(self, node: exp.Expression) -> exp.Expression:
+    def _over_results(self, node: exp.Expr) -> exp.Expr:
         """The expression over ``k…`` and ``a…``; whatever else it names is an error."""
         key_places = {sql: i for i, (_, sql) in enumerate(self.result.keys)}
 
-        def replace(part: exp.Expression) -> exp.Expression:
+        def replace(part: exp.Expr) -> exp.Expr:
             if sql_of(part) in key_places:
                 return _marked(f"k{key_places[sql_of(part)]}", part)
             if isinstance(part, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
@@ -260,7 +267,7 @@ class SelectReader:
             )  # fmt: skip
         return replaced
 
-    def _function(self, node: exp.Expression) -> str | None:
+    def _function(self, node: exp.Expr) -> str | None:
         """The aggregate that a node calls; an aggregate that there is not is refused."""
         if type(node) in _NAMES:
             return _NAMES[type(node)]
@@ -270,7 +277,7 @@ class SelectReader:
             raise self.error(f"the aggregate {_head(node)} cannot be had", node, HINTS["other"])
         return None
 
-    def _call(self, node: exp.Expression) -> exp.Expression:
+    def _call(self, node: exp.Expr) -> exp.Expr:
         condition, inner, ignore = None, node, False
         while isinstance(inner, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
             if isinstance(inner, exp.Filter):
@@ -283,7 +290,9 @@ class SelectReader:
         arguments = _arguments(inner)
         for argument in arguments:
             if isinstance(argument, exp.Distinct):
-                raise self.error(f"{function}(DISTINCT …) cannot be had", inner, HINTS["COUNT DISTINCT"])
+                raise self.error(
+                    f"{function}(DISTINCT …) cannot be had", inner, HINTS["COUNT DISTINCT"]
+                )
             self._refuse_aggregates(argument)
         if ignore and function in ("FIRST", "LAST"):
             function += " IGNORE NULLS"
@@ -298,29 +307,27 @@ class SelectReader:
         return len(self.result.calls) - 1
 
 
-def _marked(name: str, source: exp.Expression) -> exp.Column:
+def _marked(name: str, source: exp.Expr) -> exp.Column:
     column = exp.column(name)
     column.meta.update({"placeholder": True, "start": offset_of(source)})
     return column
 
 
-def _head(node: exp.Expression) -> str:
+def _head(node: exp.Expr) -> str:
     return sql_of(node).split("(")[0].upper()
 
 
-def _arguments(node: exp.Expression) -> list[exp.Expression]:
+def _arguments(node: exp.Expr) -> list[exp.Expr]:
     """The arguments of a call; COUNT(*) and COUNT(1) have none."""
     if isinstance(node, exp.Count) and isinstance(node.this, (exp.Star, exp.Literal)):
         return []
     if isinstance(node, exp.Anonymous):
         return list(node.expressions)
     found = [node.this, node.expression, *node.expressions]
-    return [argument for argument in found if isinstance(argument, exp.Expression)]
+    return [argument for argument in found if isinstance(argument, exp.Expr)]
 
 
-def _conditional(
-    arguments: Sequence[exp.Expression], condition: exp.Expression | None
-) -> tuple[str, ...]:
+def _conditional(arguments: Sequence[exp.Expr], condition: exp.Expr | None) -> tuple[str, ...]:
     """Arguments as SQL; with FILTER (WHERE …) they are null where the condition fails."""
     if condition is None:
         return tuple(sql_of(argument) for argument in arguments)

@@ -86,9 +86,7 @@ class WindowClause:
 
 
 def tokens(query: str) -> list[Token]:
-    found = (
-        Token(str(m.lastgroup), m.group(), m.start()) for m in _TOKEN.finditer(query)
-    )
+    found = (Token(str(m.lastgroup), m.group(), m.start()) for m in _TOKEN.finditer(query))
     return [token for token in found if token.kind != "space"]
 
 
@@ -188,7 +186,9 @@ class _Reader:
             raise self.error(f"{item} is not available yet", name, _LATER[item])
         if item not in _ITEMS:
             known = ", ".join(sorted(_ITEMS - {"MAX"})) + " and MAX FUTURE"
-            raise self.error(f"unknown item {name.text!r} in the window clause", name, f"known: {known}")
+            raise self.error(
+                f"unknown item {name.text!r} in the window clause", name, f"known: {known}"
+            )
         if item in clause.seen:
             raise self.error(f"{item} is given twice", name, "keep one of them")
         clause.seen.add(item)

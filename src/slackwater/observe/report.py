@@ -48,4 +48,6 @@ def report_of(
 def report_from(values: Mapping[str, Any]) -> Report:
     """One report from metrics by name, as Spark observes them."""
     counts = {name: int(values.get(name) or 0) for name in COUNT_NAMES}
-    return Report(**counts, heartbeat=values["heartbeat"] or "-", progress=values["progress"] or "-")
+    return Report(
+        **counts, heartbeat=values["heartbeat"] or "-", progress=values["progress"] or "-"
+    )

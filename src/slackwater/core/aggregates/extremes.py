@@ -73,7 +73,8 @@ class Min(Aggregate):
             limits = np.iinfo(np.int64)
             start = limits.min if self.largest else limits.max
         extremes = np.full(groups.count, start, dtype=values.dtype)
-        (np.maximum if self.largest else np.minimum).at(extremes, groups.codes, values)
+        with np.errstate(invalid="ignore"):  # a NaN among the values is no accident
+            (np.maximum if self.largest else np.minimum).at(extremes, groups.codes, values)
         return masked(extremes, groups.sizes > 0, column.type)
 
     def merge(self, groups: Groups, partials: Sequence[pa.Array]) -> list[pa.Array]:

@@ -92,12 +92,15 @@ def _combined(
     anchors = np.zeros(groups.count)
     present = counts > 0
     anchors[groups.codes[present][::-1]] = means[present][::-1]
-    offsets = np.where(present, means - anchors[groups.codes], 0.0)
-    mean = anchors + _sum(groups, counts * offsets) / safe
+    offsets: Floats = np.where(present, means - anchors[groups.codes], 0.0)
+    weights: Floats = counts.astype(np.float64)
+    mean = anchors + _sum(groups, weights * offsets) / safe
     deviations = np.where(present, means - mean[groups.codes], 0.0)
-    spread = _sum(groups, squares) + _sum(groups, counts * deviations**2)
+    spread = _sum(groups, squares) + _sum(groups, weights * deviations**2)
     return [pa.array(totals), pa.array(mean), pa.array(spread)]
 
 
 def _sum(groups: Groups, values: Floats) -> Floats:
-    return np.bincount(groups.codes, weights=values, minlength=groups.count)
+    return np.bincount(groups.codes, weights=values, minlength=groups.count).astype(
+        np.float64, copy=False
+    )

@@ -185,9 +185,7 @@ def _limb_columns(parts: Limbs, present: npt.NDArray[np.bool_]) -> list[pa.Array
     return [masked(part, present, pa.int64()) for part in parts]
 
 
-def _decimal_result(
-    parts: Limbs, present: npt.NDArray[np.bool_], type_: pa.DataType
-) -> pa.Array:
+def _decimal_result(parts: Limbs, present: npt.NDArray[np.bool_], type_: pa.DataType) -> pa.Array:
     words = np.empty(2 * len(parts[0]), dtype=np.int64)
     words[0::2] = parts[0] | (parts[1] << 32)
     words[1::2] = parts[2] | (parts[3] << 32)
@@ -195,7 +193,7 @@ def _decimal_result(
     bits = np.packbits(fits, bitorder="little")
     buffers = [pa.py_buffer(bits), pa.py_buffer(words)]
     wide = pa.Array.from_buffers(pa.decimal128(38, type_.scale), len(fits), buffers)
-    limit = pa.scalar(Decimal(10) ** type_.precision - 1, pa.decimal128(38, 0))
+    limit = pa.scalar(Decimal(10**type_.precision - 1), pa.decimal128(38, 0))
     unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(fits), buffers)
     small = pc.less_equal(pc.abs(unscaled), limit)
     return pc.if_else(small, wide, pa.scalar(None, wide.type)).cast(type_)

@@ -105,8 +105,8 @@ class WindowSpec:
 
     def _panes_below(self, tick: Bound, up: bool) -> int:
         """The pane edge at or next to a tick: at or after it if ``up``, else at or before it."""
-        kind = np.float64 if self.floating else np.int64
-        pane = int(self.pane_of(np.array([tick], dtype=kind))[0])
+        ticks: Ticks = np.array([tick], np.float64) if self.floating else np.array([tick], np.int64)
+        pane = int(self.pane_of(ticks)[0])
         exact = self.edge(np.array([pane]))[0] == tick
         return pane + 1 if up and not exact else pane
 

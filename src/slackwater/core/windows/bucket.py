@@ -89,9 +89,7 @@ class Ingest:
         yield from deal(self.layout, panes, partials, self.shards)
 
 
-def deal(
-    layout: Layout, panes: Ids, partials: pa.RecordBatch, shards: int
-) -> Iterator[Envelope]:
+def deal(layout: Layout, panes: Ids, partials: pa.RecordBatch, shards: int) -> Iterator[Envelope]:
     """Partials to the shards of their keys, in envelopes of bounded size."""
     keys = partials.columns[: len(layout.keys)]
     shard = shard_of(keys, partials.num_rows, shards)

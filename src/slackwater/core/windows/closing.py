@@ -68,9 +68,7 @@ class Closed:
                 closed = closed.union(interval) if hit else closed
             yield closed, codes.reshape(-1) == code
 
-    def matches(
-        self, pattern: GroupPattern, keys: Sequence[pa.Array], rows: int
-    ) -> Rows:
+    def matches(self, pattern: GroupPattern, keys: Sequence[pa.Array], rows: int) -> Rows:
         """Which rows a pattern on group columns matches."""
         names = [key.name for key in self.layout.keys]
         result = np.ones(rows, dtype=bool)
@@ -95,7 +93,7 @@ class Closed:
         return self.covers_each(windows, windows + 1, keys)
 
     def for_next_stage(self, passing: Mapping[str, str]) -> Iterator[Punctuation]:
-        """What is closed, in terms of result rows, whose own time is just before their window's end.
+        """What is closed, in terms of result rows: a row's time is just before its window's end.
 
         ``passing`` maps group columns to what the next stage calls them; a pattern on any
         other column means nothing there.
@@ -107,8 +105,8 @@ class Closed:
                 yield Punctuation(self._result_times(self.everywhere.union(closed)), groups)
 
     def _result_times(self, closed: IntervalSet) -> IntervalSet:
-        domain, width = self.layout.domain, self.layout.spec.range
-        reach = float(width) if domain.is_float else int(width)
+        domain = self.layout.domain
+        reach = domain.exact(self.layout.spec.range)
         return IntervalSet.of(*((domain.before(low + reach), high) for low, high in closed))
 
     @property

@@ -119,10 +119,11 @@ class Layout:
         ends = self.spec.edge(self.spec.end_pane(windows))
         if self.reported_range is None:
             return self.spec.edge(self.spec.first_pane(windows)), ends
-        width = self.reported_range
-        return ends - (float(width) if self.domain.is_float else int(width)), ends
+        return self.domain.shifted(ends, -self.reported_range), ends
 
-    def finish(self, starts: Ticks, ends: Ticks, kind: str, partials: pa.RecordBatch) -> pa.RecordBatch:
+    def finish(
+        self, starts: Ticks, ends: Ticks, kind: str, partials: pa.RecordBatch
+    ) -> pa.RecordBatch:
         """Result rows from merged partials, one window each."""
         width = len(self.keys)
         window = pa.StructArray.from_arrays(

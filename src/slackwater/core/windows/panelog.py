@@ -145,9 +145,7 @@ class PaneLog:
         merged = self.merge_each([(place, [node]) for place, node in enumerate(nodes)])
         self._merged.update({nodes[place]: partials for place, partials in merged.items()})
 
-    def merge_each(
-        self, wanted: Sequence[tuple[int, Sequence[Node]]]
-    ) -> dict[int, pa.RecordBatch]:
+    def merge_each(self, wanted: Sequence[tuple[int, Sequence[Node]]]) -> dict[int, pa.RecordBatch]:
         """For each id the merge of its nodes' partials; ids must ascend."""
         merged: dict[int, pa.RecordBatch] = {}
         for ids, partials in self.merge_many(wanted):

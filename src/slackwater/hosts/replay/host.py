@@ -60,7 +60,7 @@ class Replay:
 
     def prod(self, time: Predicate, groups: Mapping[str, Predicate] | None = None) -> pa.Table:
         """Ask for results now: what is known of the open windows that match."""
-        payload = written_payload(time, groups or {}, {"id": "", "asked_at": ""})
+        payload = written_payload(time, groups or {})
         return self.batch([], [(Kind.PROD, payload)])
 
     def drain(self) -> pa.Table:
@@ -147,4 +147,3 @@ class Replay:
             kind, payload = element_payload(element)
             pending += to_every_shard(kind, payload, self.shards)
         return rows.filter(pa.array(kinds == FINAL)), pending
-

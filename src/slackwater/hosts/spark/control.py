@@ -68,7 +68,9 @@ class _ControlReader(DataSourceStreamReader):
         if start["next"] >= end["next"]:
             return []
         found = read_entries(self._directory, start["next"], end["next"])
-        return [_Entries([(kind, payload) for stream, kind, payload in found if stream == self._stream])]
+        return [
+            _Entries([(kind, payload) for stream, kind, payload in found if stream == self._stream])
+        ]
 
     def read(self, partition: InputPartition) -> Iterator[tuple[int, bytes]]:
         assert isinstance(partition, _Entries)

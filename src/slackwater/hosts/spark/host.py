@@ -45,7 +45,9 @@ def run(
         last = number == len(plan.stages) - 1
         envelopes = _envelopes(plan, number, frame, shard_keys)
         if number == 0 and control is not None:
-            envelopes = envelopes.unionByName(control_frame(spark, control, plan.stream, shard_keys))
+            envelopes = envelopes.unionByName(
+                control_frame(spark, control, plan.stream, shard_keys)
+            )
         frame = _results(plan, number, envelopes, shard_keys, last)
         frame = _outputs(stage, frame, last)
     return frame
@@ -85,9 +87,7 @@ def _shard_keys(spark: SparkSession, shards: int | None) -> tuple[int, ...]:
     return tuple(sorted(row["key"] for row in firsts)[:wanted])
 
 
-def _envelopes(
-    plan: Plan, number: int, frame: DataFrame, shard_keys: tuple[int, ...]
-) -> DataFrame:
+def _envelopes(plan: Plan, number: int, frame: DataFrame, shard_keys: tuple[int, ...]) -> DataFrame:
     stage = plan.stages[number]
     layout = stage.core.layout
     schema = spark_schema_of(ENVELOPE)

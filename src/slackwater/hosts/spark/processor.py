@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row
-from pyspark.sql.streaming import StatefulProcessor, StatefulProcessorHandle
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor, StatefulProcessorHandle
 from pyspark.sql.types import (
     BinaryType,
     ByteType,
@@ -101,7 +101,7 @@ def _row(**values: Any) -> Row:
 
 @dataclass(frozen=True)
 class Unpack:
-    """Pages of results back into rows; with the elements beside them unless this is the last stage."""
+    """Pages of results back into rows, with the elements beside them but in the last stage."""
 
     schema: pa.Schema
     last: bool

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyspark.sql.streaming import StreamingQuery
+from pyspark.sql.streaming.query import StreamingQuery
 
 from slackwater.hosts.spark.host import FIRST_STAGE, OBSERVATION
 from slackwater.observe.report import Report, report_from

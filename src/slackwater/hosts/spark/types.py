@@ -18,7 +18,9 @@ TIMEZONE = "UTC"
 def arrow_schema_of(frame: DataFrame) -> pa.Schema:
     """The columns of a DataFrame as Arrow sees them."""
     fields = frame.schema.fields
-    return pa.schema([pa.field(f.name, to_arrow_type(f.dataType, timezone=TIMEZONE)) for f in fields])
+    return pa.schema(
+        [pa.field(f.name, to_arrow_type(f.dataType, timezone=TIMEZONE)) for f in fields]
+    )
 
 
 def spark_schema_of(schema: pa.Schema) -> StructType:
