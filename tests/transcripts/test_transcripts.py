@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -27,7 +28,7 @@ each = pytest.mark.parametrize("transcript", TRANSCRIPTS, ids=lambda t: t.name)
 def test_replay(transcript: Transcript) -> None:
     """It holds in process, whatever the number of shards."""
     for shards in (1, 3):
-        check(transcript, lambda t: ReplaySteps(t, shards))
+        check(transcript, partial(ReplaySteps, shards=shards))
 
 
 @each
