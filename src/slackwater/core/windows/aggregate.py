@@ -23,7 +23,13 @@ FINAL, LATE, EARLY = "final", "late", "early"
 
 @dataclass
 class WindowAggregate:
-    """Takes pages of partials, keeps them by pane, and emits each window once it is closed."""
+    """Takes pages of partials, keeps them by pane, and emits each window once it is closed.
+
+    Needs: partials from the pane aggregate, punctuations; tuples in any order
+    Time: one append per pane and batch; 2 log2(RANGE / pane) merges per window that closes
+    Space: about 2 (RANGE + SLIDE) / pane rows per group, plus the panes within the slack
+    From: Bhat 2011, chapters 2 and 3 (panes, punctuations, prods, rule R1)
+    """
 
     layout: Layout
     late: int = 0

@@ -27,7 +27,15 @@ PARTIALS_PER_ENVELOPE = 200_000
 
 @dataclass
 class Ingest:
-    """One task's front. ``count_panes`` is needed where MAX FUTURE is in force."""
+    """One task's front: tuples in, partials by pane and group and a summary out.
+
+    ``count_panes`` is needed where MAX FUTURE is in force.
+
+    Needs: Arrow pages with the WATTR first; tuples in any order
+    Time: one grouped pass over each page
+    Space: no state; the partials of one task's part of a micro-batch
+    From: Bhat 2011, sections 2.2 and 2.3 (Bucket, panes), rule R1
+    """
 
     layout: Layout
     shards: int

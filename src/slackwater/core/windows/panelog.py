@@ -28,6 +28,11 @@ Node: TypeAlias = tuple[int, int]
 class PaneLog:
     """The nodes of one shard, read and written through its host's cells.
 
+    Needs: pages sorted by pane; an aggregate whose merge is associative
+    Time: an append reads nothing; a sealed pane is merged once, a node once from its halves
+    Space: a row per group and live pane, and as much again for the nodes above
+    From: ours, over Bhat 2011, section 2.2 (panes)
+
     ``_stored`` counts each node's fragments in the log. A node in ``_unsaved`` has its
     contents in ``_merged`` only; writing it is put off until the batch ends, since most
     nodes that are merged for a closing window are dropped right after.
