@@ -26,12 +26,19 @@ def parser() -> argparse.ArgumentParser:
     top = argparse.ArgumentParser(prog="slackwater", description=_DESCRIPTION)
     commands = top.add_subparsers(title="commands", required=True, metavar="COMMAND")
 
-    run = commands.add_parser("run", help="run the job in a TOML file")
-    run.add_argument("job", help="the job file")
+    run = commands.add_parser(
+        "run", help="run the job in a TOML file",
+        description="Run the job in a TOML file, with a line per batch on the standard error.",
+    )  # fmt: skip
+    run.add_argument("job", help="the job file (docs/guide.md says what it holds)")
     run.add_argument("--once", action="store_true", help="take what is there, then stop")
     run.set_defaults(command=_run)
 
-    explain = commands.add_parser("explain", help="show the plan of a job, start nothing")
+    explain = commands.add_parser(
+        "explain", help="show the plan of a job, start nothing",
+        description="Show the plan of a job file or of a query: pane width, state, what runs "
+        "where. No data is read.",
+    )  # fmt: skip
     explain.add_argument("job", nargs="?", help="the job file")
     explain.add_argument("--query", help="a query, instead of a job file")
     explain.add_argument(
@@ -40,17 +47,31 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     explain.set_defaults(command=_explain)
 
-    check = commands.add_parser("check", help="run transcripts and show what differs")
+    check = commands.add_parser(
+        "check", help="run transcripts and show what differs",
+        description="Run transcripts and show what differs from what they expect.",
+    )  # fmt: skip
     check.add_argument("files", nargs="+", help="transcript files (YAML)")
-    check.add_argument("--host", choices=("replay", "spark", "bare"), default="replay")
+    check.add_argument(
+        "--host", choices=("replay", "spark", "bare"), default="replay",
+        help="in process, on Spark, or on the bare operator (default: replay)",
+    )  # fmt: skip
     check.set_defaults(command=_check)
 
-    demo = commands.add_parser("demo", help="a grouped sliding window over a disordered stream")
+    demo = commands.add_parser(
+        "demo", help="a grouped sliding window over a disordered stream",
+        description="Run a grouped sliding window over a generated, disordered stream on this "
+        "machine, then say what became of every tuple.",
+    )  # fmt: skip
     demo.add_argument("--seconds", type=int, default=30, help="how long (default: 30)")
     demo.add_argument("--rate", type=int, default=5_000, help="tuples per second (default: 5000)")
     demo.set_defaults(command=_demo)
 
-    doctor = commands.add_parser("doctor", help="check Java, Spark and Python with a smoke run")
+    doctor = commands.add_parser(
+        "doctor", help="check Java, Spark and Python with a smoke run",
+        description="Look at Python, Java and the packages, run one batch on Spark, and say "
+        "whether Slackwater can run here.",
+    )  # fmt: skip
     doctor.set_defaults(command=_doctor)
     return top
 
