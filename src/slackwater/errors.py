@@ -37,7 +37,7 @@ class QueryError(SlackwaterError):
         return self.offset - (self.query.rfind("\n", 0, self.offset) + 1) + 1
 
     def __str__(self) -> str:
-        text = self.query.splitlines()[self.line - 1] if self.query else ""
+        text = self.query.split("\n")[self.line - 1].rstrip("\r")
         lead = "".join("\t" if c == "\t" else " " for c in text[: self.column - 1])
         lines = [f"line {self.line}, column {self.column}: {self.message}"]
         lines += [f"  {text}", f"  {lead}^"]

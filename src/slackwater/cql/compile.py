@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import pyarrow as pa
-import sqlglot
 from sqlglot import exp
-from sqlglot.errors import ParseError, TokenError
 
 from slackwater.core.aggregates import AggregateError, make
 from slackwater.core.aggregates.base import Aggregate
@@ -18,8 +17,12 @@ from slackwater.core.stage import StagePlan
 from slackwater.core.time import TimeDomain
 from slackwater.core.windows.arithmetic import WindowSpec
 from slackwater.core.windows.layout import Layout
+from slackwater.cql.parse import parse
+from slackwater.cql.positions import offset_of, paren_around
+from slackwater.cql.refusals import refuse
 from slackwater.cql.resolve import WindowResolver
-from slackwater.cql.select import Select, SelectReader, expressions_in, offset_of, sql_of
+from slackwater.cql.select import Select, SelectReader, expressions_in, sql_of
+from slackwater.cql.types import type_name
 from slackwater.cql.windows import WindowClause, take_window_clauses
 from slackwater.errors import QueryError
 from slackwater.plan.expressions import ExpressionError, Typer
@@ -34,29 +37,11 @@ def compile_query(
     ``external`` says that heartbeats are given from outside, so that no SLACK is needed.
     """
     text, clauses = take_window_clauses(query)
-    select = _parse(query, text)
-    return _Compiler(query, text, clauses, streams, typer, external).plan(select)
-
-
-def _parse(query: str, text: str) -> exp.Select:
+    compiler = _Compiler(query, text, clauses, streams, typer, external)
     try:
-        parsed = sqlglot.parse(text, dialect="spark")
-    except ParseError as error:
-        detail = error.errors[0]
-        lines = query.splitlines(keepends=True)
-        before = sum(map(len, lines[: detail["line"] - 1]))
-        offset = before + detail["col"] - len(detail["highlight"] or "")
-        reason = detail["description"].split(" but got <")[0].rstrip(".")
-        raise QueryError(f"cannot read this query: {reason}", query, max(offset, 0)) from None
-    except TokenError as error:
-        raise QueryError(f"cannot read this query: {error}", query) from None
-    statements = [statement for statement in parsed if statement is not None]
-    if len(statements) != 1 or not isinstance(statements[0], exp.Select):
-        raise QueryError(
-            "a query is one SELECT", query, 0,
-            "SELECT sensor, SUM(v) AS v FROM S [RANGE 60 seconds, SLIDE 1 second] GROUP BY sensor",
-        )  # fmt: skip
-    return statements[0]
+        return compiler.plan(parse(query, text))
+    except RecursionError:
+        raise QueryError("this query is nested too deeply", query, 0, "split it") from None
 
 
 @dataclass
@@ -100,6 +85,7 @@ class _Compiler:
         return QueryError(message, self.query, offset, hint)
 
     def _stage(self, select: exp.Select) -> _Source:
+        refuse(self.query, select)
         source = self._source(select)
         names = [source.name, source.node.alias_or_name]
         parts = SelectReader(self.query, select, source.schema, names).read()
@@ -122,7 +108,7 @@ class _Compiler:
         if isinstance(node, exp.Subquery) and isinstance(node.this, exp.Select):
             inner = self._stage(node.this)
             return _Source(node.alias, inner.schema, inner.scope, node, inner.below)
-        if not isinstance(node, exp.Table) or node.db:
+        if not isinstance(node, exp.Table) or node.db or not node.name:
             raise self.error(
                 "FROM needs the name of a stream", offset_of(node), self._known_streams()
             )
@@ -135,22 +121,25 @@ class _Compiler:
                 f"unknown stream {node.name!r}", offset_of(node), hint + self._known_streams()
             )
         self.stream = name
-        return _Source(name, self.streams[name], self._paren_at(offset_of(node)), node)
+        self._refuse_twins(name, offset_of(node))
+        return _Source(name, self.streams[name], paren_around(self.text, offset_of(node)), node)
+
+    def _refuse_twins(self, stream: str, offset: int) -> None:
+        """Column names are looked up without case, so each may be there once only."""
+        seen: set[str] = set()
+        for name in self.streams[stream].names:
+            if name.lower() in seen:
+                raise self.error(
+                    f"stream {stream} has two columns called {name!r}", offset,
+                    "rename one, or select the columns that the query needs",
+                )  # fmt: skip
+            seen.add(name.lower())
 
     def _known_streams(self) -> str:
         return f"streams: {', '.join(self.streams) or 'none given'}"
 
-    def _paren_at(self, offset: int) -> int:
-        """Where the parenthesis around a place opens, or -1."""
-        depth = 0
-        for at in range(offset - 1, -1, -1):
-            depth += {")": 1, "(": -1}.get(self.text[at], 0)
-            if depth < 0:
-                return at
-        return -1
-
     def _enclosing(self, paren: int) -> int:
-        return self._paren_at(paren) if paren >= 0 else -1
+        return paren_around(self.text, paren) if paren >= 0 else -1
 
     def _clause(self, source: _Source) -> WindowClause | None:
         found = [c for c in self.clauses if c.depth_start == source.scope]
@@ -216,10 +205,10 @@ class _Compiler:
         given = _Inputs((*inputs, *key_sql, *arguments), tuple(types))
         types = types[len(inputs) :]
         keys = [pa.field(name, type_) for (name, _), type_ in zip(parts.keys, types, strict=False)]
-        for key in keys:
+        for key, (_, sql) in zip(keys, parts.keys, strict=True):
             if pa.types.is_map(key.type) or pa.types.is_list(key.type):
-                raise self.error(f"cannot group by {key.name!r}: it is a {key.type}", 0,
-                                 "group by an element of it")  # fmt: skip
+                raise self.error(f"cannot group by {key.name!r}: it is a {type_name(key.type)}",
+                                 parts.places[sql], "group by an element of it")  # fmt: skip
         by_sql = dict(zip(arguments, types[len(keys) :], strict=True))
         layout = Layout(
             spec=spec,
@@ -259,16 +248,19 @@ class _Compiler:
         try:
             return self.typer(schema, expressions)
         except ExpressionError as error:
-            offset = self._offset_of_input(expressions[error.place], parts)
+            failed = expressions[error.place]
+            offset = self._offset_of_input(failed, parts)
             raise self.error(
-                f"cannot evaluate {expressions[error.place]}", offset, error.reason
+                f"cannot evaluate {_as_written(failed, parts)}", offset, error.reason
             ) from None
 
     def _offset_of_input(self, expression: str, parts: Select) -> int:
+        if expression in parts.places:
+            return parts.places[expression]
         for call in parts.calls:
             if expression in call.arguments:
                 return call.offset
-        nodes = [parts.where, *(node for _, node in parts.outputs)]
+        nodes = [parts.where, parts.having, *(node for _, node in parts.outputs)]
         for node in nodes:
             if node is not None and sql_of(node) == expression:
                 return offset_of(node)
@@ -315,3 +307,10 @@ class _Compiler:
             if shown.get(sql.strip("`")) in inner_names
         }
         self.stages[-1] = replace(below, core=replace(below.core, passing=passing))
+
+
+def _as_written(sql: str, parts: Select) -> str:
+    """An expression over ``k…`` and ``a…`` in the words of the query."""
+    words = {f"k{i}": key for i, (_, key) in enumerate(parts.keys)}
+    words |= {f"a{i}": call.label for i, call in enumerate(parts.calls)}
+    return re.sub(r"\b[ka]\d+\b", lambda found: words.get(found.group(), found.group()), sql)

@@ -15,6 +15,8 @@ from slackwater.cql.types import type_name
 from slackwater.cql.windows import Quantity, WindowClause
 from slackwater.errors import QueryError
 
+_LONGEST = 2**62
+"""In ticks: what is longer does not fit beside a time in 64 bits."""
 _TIME_NAMES = ("ts", "timestamp", "time", "event_time")
 
 
@@ -32,7 +34,7 @@ class WindowResolver:
         names = {name.lower(): name for name in schema.names}
         given = self.clause.wattr
         if given is not None:
-            name = given.text.strip("`")
+            name = given.text.strip("`").replace("``", "`")
             if name.lower() in names:
                 return names[name.lower()]
             near = difflib.get_close_matches(name.lower(), names, 1)
@@ -132,6 +134,8 @@ class WindowResolver:
                 quantity.offset,
                 "use a whole number of its smallest step",
             )
+        if abs(ticks) > _LONGEST:
+            raise self.error(f"{item} is too long to be counted", quantity.offset, "shorten it")
         return ticks
 
 

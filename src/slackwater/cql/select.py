@@ -14,6 +14,7 @@ import pyarrow as pa
 from sqlglot import exp
 
 from slackwater.core.aggregates import AGGREGATES
+from slackwater.cql.positions import offset_of, start_of
 from slackwater.errors import QueryError
 
 _NAMES: Mapping[type[exp.Expr], str] = {
@@ -34,8 +35,7 @@ _NAMES: Mapping[type[exp.Expr], str] = {
     exp.ArgMin: "ARG_MIN",
     exp.ArgMax: "ARG_MAX",
 }
-_ALIASES = {"AVERAGE": "AVG", "MEAN": "AVG"}
-_REFUSED = {"LIMIT", "OFFSET", "ORDER", "DISTINCT", "QUALIFY", "SORT", "CLUSTER", "DISTRIBUTE"}
+_ALIASES = {"AVERAGE": "AVG", "MEAN": "AVG", "STD": "STDDEV_SAMP"}
 HINTS = {
     "COUNT DISTINCT": "count per value first: SELECT COUNT(*) FROM (… GROUP BY x) …",
     "other": f"aggregates that can be had: {', '.join(AGGREGATES)}",
@@ -59,6 +59,8 @@ class Select:
     keys: list[tuple[str, str]] = field(default_factory=list)
     calls: list[Call] = field(default_factory=list)
     outputs: list[tuple[str, exp.Expr]] = field(default_factory=list)
+    places: dict[str, int] = field(default_factory=dict)
+    """Where each group expression stands in the query, by its SQL."""
     where: exp.Expr | None = None
     having: exp.Expr | None = None
 
@@ -66,12 +68,6 @@ class Select:
 def sql_of(node: exp.Expr) -> str:
     """Spark SQL with function names as they were written."""
     return node.sql(dialect="spark", normalize_functions=False)
-
-
-def offset_of(node: exp.Expr) -> int:
-    """Where an expression begins in the query, as far as its tokens tell."""
-    starts = [n.meta["start"] for n in node.walk() if "start" in n.meta]
-    return min(starts, default=0)
 
 
 class SelectReader:
@@ -86,10 +82,9 @@ class SelectReader:
         self.result = Select()
 
     def read(self) -> Select:
-        self._refuse_unsupported()
         where = self.select.args.get("where")
         if where is not None:
-            self._refuse_aggregates(where.this)
+            self._refuse_aggregates(where.this, "use HAVING for conditions on aggregates")
             self.result.where = self._resolved(where.this)
         self._read_keys()
         for item in self.select.expressions:
@@ -106,41 +101,22 @@ class SelectReader:
         return self.result
 
     def error(self, message: str, node: exp.Expr, hint: str = "") -> QueryError:
-        return QueryError(message, self.query, offset_of(node), hint)
-
-    def _refuse_unsupported(self) -> None:
-        for name, node in self.select.args.items():
-            if name.upper() in _REFUSED and node:
-                where = node if isinstance(node, exp.Expr) else self.select
-                raise self.error(
-                    f"{name.upper()} does not apply to an endless stream", where,
-                    "leave it out, and apply it to the result",
-                )  # fmt: skip
-        for name in ("joins", "laterals", "with_", "pivots"):
-            node = self.select.args.get(name)
-            if node:
-                first = node[0] if isinstance(node, list) else node
-                raise self.error(
-                    "a window query reads one stream", first,
-                    "join or transform before: pass the resulting DataFrame as the stream",
-                )  # fmt: skip
-        for star in self.select.expressions:
-            if isinstance(star, exp.Star):
-                raise self.error(
-                    "SELECT * has no meaning here", star, "name group columns and aggregates"
-                )
+        return QueryError(message, self.query, start_of(self.query, node), hint)
 
     def _read_keys(self) -> None:
         group = self.select.args.get("group")
         for node in group.expressions if group is not None else []:
+            place = start_of(self.query, node)
             node, name = self._key_node(node)
-            self._refuse_aggregates(node)
+            self._refuse_aggregates(node, "group by what tuples hold; conditions go into HAVING")
             resolved = self._resolved(node)
             name = name or (node.name if isinstance(node, exp.Column) else sql_of(resolved))
             if isinstance(resolved, exp.Column) and resolved.name in self.columns.values():
                 name = resolved.name
-            if sql_of(resolved) not in [sql for _, sql in self.result.keys]:
-                self.result.keys.append((name, sql_of(resolved)))
+            sql = sql_of(resolved)
+            if sql not in self.result.places:
+                self.result.places[sql] = place
+                self.result.keys.append((name, sql))
 
     def _key_node(self, node: exp.Expr) -> tuple[exp.Expr, str]:
         """GROUP BY may name a SELECT item by its number or its alias."""
@@ -148,7 +124,10 @@ class SelectReader:
         if isinstance(node, exp.Literal) and node.is_int:
             number = int(node.this)
             if not 1 <= number <= len(items):
-                raise self.error(f"GROUP BY {number}: there are {len(items)} items", node)
+                raise self.error(
+                    f"GROUP BY {number}: there are {len(items)} items", node,
+                    "number the items of SELECT from 1, or name a column",
+                )  # fmt: skip
             return items[number - 1].unalias(), items[number - 1].alias_or_name
         if isinstance(node, exp.Column) and node.name.lower() not in self.columns:
             for item in items:
@@ -164,15 +143,20 @@ class SelectReader:
         resolved = self._resolved(node)
         name = item.alias if isinstance(item, exp.Alias) else self._default_name(node)
         over = self._over_results(resolved)
-        if name.lower() in ("window", "kind", "tuples"):
-            if isinstance(over, exp.Column) and over.name == "window":
-                return
-            raise self.error(
-                f"{name!r} is a column that every result has", item, "choose another name with AS"
-            )
-        if name.lower() in (known.lower() for known, _ in self.result.outputs):
-            raise self.error(f"two result columns are called {name!r}", item, "rename one with AS")
+        if name.lower() == "window" and isinstance(over, exp.Column) and over.name == "window":
+            return
+        self._refuse_name(name, self.result.outputs, item)
         self.result.outputs.append((name, over))
+
+    def _refuse_name(
+        self, name: str, others: Sequence[tuple[str, exp.Expr]], place: exp.Expr
+    ) -> None:
+        if name.lower() in ("window", "kind", "tuples"):
+            raise self.error(
+                f"{name!r} is a column that every result has", place, "choose another name with AS"
+            )
+        if name.lower() in (known.lower() for known, _ in others):
+            raise self.error(f"two result columns are called {name!r}", place, "rename one with AS")
 
     def _default_name(self, node: exp.Expr) -> str:
         if isinstance(node, exp.Column):
@@ -182,11 +166,12 @@ class SelectReader:
     def _add_missing_keys(self) -> None:
         """Every result says which group it is of, whether it was asked for or not."""
         shown = {node.name for _, node in self.result.outputs if isinstance(node, exp.Column)}
-        missing = [
-            (name, exp.column(f"k{i}"))
-            for i, (name, _) in enumerate(self.result.keys)
-            if f"k{i}" not in shown
-        ]
+        missing: list[tuple[str, exp.Expr]] = []
+        for i, (name, sql) in enumerate(self.result.keys):
+            if f"k{i}" not in shown:
+                key = _marked(f"k{i}", self.result.places[sql])
+                self._refuse_name(name, [*missing, *self.result.outputs], key)
+                missing.append((name, key))
         self.result.outputs[:0] = missing
 
     def _resolved(self, node: exp.Expr) -> exp.Expr:
@@ -226,11 +211,9 @@ class SelectReader:
             plain = exp.Dot(this=plain, expression=part.copy())
         return plain
 
-    def _refuse_aggregates(self, node: exp.Expr) -> None:
+    def _refuse_aggregates(self, node: exp.Expr, hint: str) -> None:
         for call in node.find_all(exp.AggFunc):
-            raise self.error(
-                "an aggregate cannot stand here", call, "use HAVING for conditions on aggregates"
-            )
+            raise self.error("an aggregate cannot stand here", call, hint)
 
     def _unaliased(self, node: exp.Expr) -> exp.Expr:
         """HAVING may name a result column; put its expression there."""
@@ -238,10 +221,13 @@ class SelectReader:
             e.alias.lower(): e.this for e in self.select.expressions if isinstance(e, exp.Alias)
         }
 
+        keys = {name.lower() for name, _ in self.result.keys}
+
         def replace(part: exp.Expr) -> exp.Expr:
-            if isinstance(part, exp.Column) and part.name.lower() not in self.columns:
-                return named.get(part.name.lower(), part).copy()
-            return part
+            plain = isinstance(part, exp.Column) and len(part.parts) == 1
+            if not plain or part.name.lower() in keys or part.find_ancestor(exp.AggFunc):
+                return part
+            return named.get(part.name.lower(), part).copy()
 
         return node.copy().transform(replace)
 
@@ -251,7 +237,7 @@ class SelectReader:
 
         def replace(part: exp.Expr) -> exp.Expr:
             if sql_of(part) in key_places:
-                return _marked(f"k{key_places[sql_of(part)]}", part)
+                return _marked(f"k{key_places[sql_of(part)]}", offset_of(part))
             if isinstance(part, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
                 return self._call(part)
             function = self._function(part)
@@ -293,11 +279,12 @@ class SelectReader:
                 raise self.error(
                     f"{function}(DISTINCT …) cannot be had", inner, HINTS["COUNT DISTINCT"]
                 )
-            self._refuse_aggregates(argument)
+            self._refuse_aggregates(argument, "aggregate the results of an inner query in FROM")
         if ignore and function in ("FIRST", "LAST"):
             function += " IGNORE NULLS"
-        call = Call(function, _conditional(arguments, condition), sql_of(node), offset_of(inner))
-        return _marked(f"a{self._place(call)}", node)
+        place = start_of(self.query, inner)
+        call = Call(function, _conditional(arguments, condition), sql_of(node), place)
+        return _marked(f"a{self._place(call)}", call.offset)
 
     def _place(self, call: Call) -> int:
         for place, known in enumerate(self.result.calls):
@@ -307,9 +294,9 @@ class SelectReader:
         return len(self.result.calls) - 1
 
 
-def _marked(name: str, source: exp.Expr) -> exp.Column:
+def _marked(name: str, offset: int) -> exp.Column:
     column = exp.column(name)
-    column.meta.update({"placeholder": True, "start": offset_of(source)})
+    column.meta.update({"placeholder": True, "start": offset})
     return column
 
 

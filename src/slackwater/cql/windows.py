@@ -39,8 +39,8 @@ _LATER = {
 
 _TOKEN = re.compile(
     r"(?P<space>\s+|--[^\n]*|/\*.*?\*/)"
-    r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`[^`]*`)"
-    r"|(?P<number>\d+(?:\.\d+)?)"
+    r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"|`(?:[^`]|``)*`)"
+    r"|(?P<number>\d+(?:\.\d+)?|\.\d+)"
     r"|(?P<word>[A-Za-z_]\w*)"
     r"|(?P<sign>.)",
     re.DOTALL,
@@ -137,7 +137,7 @@ class _Reader:
 
     def peek(self, ahead: int) -> Token:
         at = self.at + ahead
-        return self.all[at] if at < len(self.all) else Token("end", "", len(self.query))
+        return self.all[at] if 0 <= at < len(self.all) else Token("end", "", len(self.query))
 
     def take(self) -> Token:
         self.at += 1
@@ -149,9 +149,7 @@ class _Reader:
     def clause(self, paren: int) -> WindowClause | None:
         """A window clause that starts here, or None."""
         token, following = self.current, self.peek(1)
-        if token.text == "[" and following.upper in _ITEMS | _LATER.keys():
-            if self.peek(2).text in ("]", "[", "."):
-                return None  # an array index by a column of that name
+        if token.text == "[" and self._is_clause(following):
             return self._bracketed(paren)
         if token.upper != "WINDOW":
             return None
@@ -163,6 +161,12 @@ class _Reader:
             return WindowClause(token.start, paren, range=self.quantity("WINDOW"))
         return None
 
+    def _is_clause(self, first: Token) -> bool:
+        """Whether a bracket opens a window clause; elsewhere it is an index into an array."""
+        if self.peek(-2).upper == "FROM":
+            return True
+        return first.upper in _ITEMS | _LATER.keys() and self.peek(2).text not in ("]", "[", ".")
+
     def _bracketed(self, paren: int) -> WindowClause:
         clause = WindowClause(self.take().start, paren)
         while True:
@@ -171,6 +175,8 @@ class _Reader:
             if separator.text == "]":
                 self.take()
                 return clause
+            if separator.kind == "end":
+                raise self.error("the window clause is not closed", separator, "end it with ]")
             if separator.text != ",":
                 raise self.error(
                     f"expected ',' or ']' in the window clause, not {separator.text!r}",
@@ -184,6 +190,11 @@ class _Reader:
         item = name.upper
         if item in _LATER:
             raise self.error(f"{item} is not available yet", name, _LATER[item])
+        if name.text in ("]", ",", ""):
+            raise self.error(
+                "an item is missing in the window clause", name,
+                "for example [RANGE 60 seconds, SLIDE 1 second]",
+            )  # fmt: skip
         if item not in _ITEMS:
             known = ", ".join(sorted(_ITEMS - {"MAX"})) + " and MAX FUTURE"
             raise self.error(
@@ -230,7 +241,7 @@ class _Reader:
             sign = -1 if self.take().text == "-" else 1
         number = self.current
         digits = number.text.strip("'\"")
-        if number.kind not in ("number", "text") or not re.fullmatch(r"\d+(\.\d+)?", digits):
+        if number.kind not in ("number", "text") or not re.fullmatch(r"\d*\.?\d+", digits):
             raise self.error(f"{item} needs a number", number, f"{item} 60 seconds, or {item} 60")
         self.take()
         unit = ""

@@ -8,7 +8,9 @@ from typing import Any
 
 import pyarrow as pa
 import sqlglot
+from sqlglot.errors import SqlglotError
 
+from slackwater.errors import JobError
 from slackwater.plan.expressions import ExpressionError
 
 _PLAIN = re.compile(r"`?(\w+)`?")
@@ -27,7 +29,7 @@ class Expressions:
         self._connection = duckdb.connect()
         self._connection.execute("SET TimeZone = 'UTC'")
         for name, function in (functions or {}).items():
-            self._connection.create_function(name, function)
+            self._define(name, function)
 
     def types(self, schema: pa.Schema, expressions: Sequence[str]) -> list[pa.DataType]:
         """The types that the expressions have over columns of a schema."""
@@ -36,9 +38,8 @@ class Expressions:
         for place, expression in enumerate(expressions):
             try:
                 found.append(self.evaluate(empty, [expression])[0].type)
-            except self._error as error:
-                reason = str(error).split("\n")[0]
-                raise ExpressionError(place, reason) from None
+            except JobError as error:
+                raise ExpressionError(place, str(error).partition(": ")[2]) from None
         return found
 
     def evaluate(self, table: pa.Table, expressions: Sequence[str]) -> list[pa.Array]:
@@ -56,20 +57,40 @@ class Expressions:
         (mask,) = self.evaluate(table, [condition])
         return table.filter(mask.fill_null(False))
 
+    def _define(self, name: str, function: Callable[..., Any]) -> None:
+        try:
+            self._connection.create_function(name, function)
+        except (self._error, TypeError) as error:
+            raise JobError(
+                f"cannot use the function {name}: {_first_line(error)}; annotate its types, "
+                f"as in: def {name}(x: int) -> int"
+            ) from error
+
     def _column(self, schema: pa.Schema, sql: str) -> str | None:
         plain = _PLAIN.fullmatch(sql)
         return plain.group(1) if plain and plain.group(1) in schema.names else None
 
     def _computed(self, table: pa.Table, expressions: Sequence[str]) -> dict[str, pa.Array]:
-        items = [
-            f"{sqlglot.transpile(sql, read='spark', write='duckdb')[0]} AS c{i}"
-            for i, sql in enumerate(expressions)
-        ]
         self._connection.register("source", table)
-        result = self._connection.sql(f"SELECT {', '.join(items)} FROM source").to_arrow_table()
-        self._connection.unregister("source")
+        try:
+            items = [f"{_translated(sql)} AS c{i}" for i, sql in enumerate(expressions)]
+            query = f"SELECT {', '.join(items)} FROM source"
+            result = self._connection.sql(query).to_arrow_table()
+        except (self._error, SqlglotError) as error:
+            text = ", ".join(expressions)
+            raise JobError(f"cannot evaluate {text}: {_first_line(error)}") from error
+        finally:
+            self._connection.unregister("source")
         arrays = (one_array(column) for column in result.columns)
         return dict(zip(expressions, arrays, strict=True))
+
+
+def _translated(sql: str) -> str:
+    return sqlglot.transpile(sql, read="spark", write="duckdb")[0]
+
+
+def _first_line(error: BaseException) -> str:
+    return str(error).split("\n")[0]
 
 
 def one_array(column: pa.ChunkedArray) -> pa.Array:
