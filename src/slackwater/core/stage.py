@@ -11,6 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass, field, fields
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from slackwater.core.contract import Context
@@ -20,15 +21,15 @@ from slackwater.core.elements import Element, Prod, Punctuation
 from slackwater.core.envelope import Envelope, Kind, read_element, read_page
 from slackwater.core.intervals import INFINITY, Bound
 from slackwater.core.state import State, StateError, ValueCell
-from slackwater.core.windows.aggregate import LATE, WindowAggregate
-from slackwater.core.windows.layout import Layout
+from slackwater.core.windows.aggregate import LATE
+from slackwater.core.windows.operators import AnyLayout, operator_of
 
 
 @dataclass(frozen=True)
 class StagePlan:
     """What a stage computes; frozen, and sent to wherever it runs."""
 
-    layout: Layout
+    layout: AnyLayout
     estimator: Estimator | None
     max_future: Bound | None = None
     passing: Mapping[str, str] = field(default_factory=dict)
@@ -73,7 +74,7 @@ class Stage:
         self.plan, self.context = plan, context
         self._control = DisorderControl(plan.estimator, plan.max_future)
         self._control.open(state)
-        self._windows = WindowAggregate(plan.layout)
+        self._windows = operator_of(plan.layout)
         self._windows.open(state, context)
         self._cell = ValueCell(state, "counts")
         self._counts = self._read_counts()
@@ -112,8 +113,8 @@ class Stage:
         """A page without the partials that are too far in the future, which are counted."""
         if ceiling == INFINITY:
             return page
-        near = np.asarray(page.column(0)) <= ceiling
-        self._counts.future += int(np.asarray(page.column("tuples"))[~near].sum())
+        near = self.plan.layout.places(page) <= ceiling
+        self._counts.future += _tuples(page, ~near)
         return page.filter(pa.array(near))
 
     def _inherited(self, payloads: list[bytes]) -> Iterator[pa.RecordBatch]:
@@ -165,3 +166,10 @@ class Stage:
                 f"{self.context.shards}; restart it with shards={shards}, or from a new checkpoint"
             )
         return Counts(**facts)
+
+
+def _tuples(page: pa.RecordBatch, rows: npt.NDArray[np.bool_]) -> int:
+    """How many tuples some rows of a page stand for."""
+    if "tuples" not in page.schema.names:
+        return int(rows.sum())
+    return int(np.asarray(page.column("tuples"))[rows].sum())

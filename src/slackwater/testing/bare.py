@@ -12,12 +12,14 @@ from slackwater.core.elements import Element, Predicate, Prod, Punctuation
 from slackwater.core.intervals import INFINITY
 from slackwater.core.state import MemoryState
 from slackwater.core.windows.aggregate import LATE, WindowAggregate
+from slackwater.core.windows.operators import operator_of
+from slackwater.core.windows.raw import RawWindows
 from slackwater.testing.replay import planned, wattr_of
 from slackwater.testing.transcript import NotOnThisHostError, Transcript
 
 
 class BareSteps:
-    """One ``WindowAggregate``, opened anew over its cells at every step."""
+    """One window operator, opened anew over its cells at every step."""
 
     def __init__(self, transcript: Transcript) -> None:
         plan, self._expressions = planned(transcript)
@@ -45,8 +47,7 @@ class BareSteps:
             usable = usable & columns.pop(0).fill_null(False).to_numpy(zero_copy_only=False)
         if usable.any():
             columns = [column.filter(pa.array(usable)) for column in columns]
-            panes = self._layout.spec.pane_of(ticks[usable])
-            out += operator.process(self._layout.lift(panes, ticks[usable], columns))
+            out += operator.process(self._layout.page_of(ticks[usable], columns))
         estimator = self._stage.core.estimator
         if isinstance(estimator, Fixed):
             heartbeat = self._highest - estimator.constant
@@ -67,12 +68,14 @@ class BareSteps:
     def close(self) -> None:
         pass
 
-    def _opened(self) -> WindowAggregate:
-        operator = WindowAggregate(self._layout)
+    def _opened(self) -> WindowAggregate | RawWindows:
+        operator = operator_of(self._layout)
         operator.open(self._state, Context())
         return operator
 
-    def _results(self, operator: WindowAggregate, elements: Iterable[Element]) -> pa.Table:
+    def _results(
+        self, operator: WindowAggregate | RawWindows, elements: Iterable[Element]
+    ) -> pa.Table:
         rows = [e for e in elements if isinstance(e, pa.RecordBatch)]
         operator.flush()
         table = pa.Table.from_batches(rows, self._layout.result_schema)

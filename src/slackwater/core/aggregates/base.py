@@ -34,6 +34,10 @@ class Aggregate(ABC):
     invertible: ClassVar[bool] = False
     """Whether a partial can be taken out of a merge again."""
     approximate: ClassVar[bool] = False
+    holistic: ClassVar[bool] = False
+    """Whether a partial holds every value, so that merging saves nothing."""
+    parameters: ClassVar[tuple[str, ...]] = ()
+    """The constants that a call may give after its arguments; each is a field."""
 
     @classmethod
     def check(cls, inputs: Sequence[pa.DataType]) -> str | None:

@@ -13,9 +13,8 @@ from slackwater.core.elements import Element, Page, Prod, Punctuation
 from slackwater.core.intervals import IntervalSet
 from slackwater.core.state import State, ValueCell
 from slackwater.core.windows.arithmetic import Ids
-from slackwater.core.windows.bucket import split_pane
 from slackwater.core.windows.closing import Closed, Rows
-from slackwater.core.windows.layout import Layout
+from slackwater.core.windows.layout import Layout, split_pane
 from slackwater.core.windows.panelog import PaneLog
 
 FINAL, LATE, EARLY = "final", "late", "early"

@@ -18,11 +18,10 @@ from slackwater.core.envelope import Envelope, Kind, page_payload, to_every_shar
 from slackwater.core.grouping import group
 from slackwater.core.hashing import shard_of
 from slackwater.core.time import Ticks
-from slackwater.core.windows.arithmetic import Ids
-from slackwater.core.windows.layout import Layout, concat
+from slackwater.core.windows.operators import AnyLayout
 
-PARTIALS_HELD = 1_000_000
-PARTIALS_PER_ENVELOPE = 200_000
+ROWS_HELD = 1_000_000
+ROWS_PER_ENVELOPE = 200_000
 
 
 @dataclass
@@ -37,7 +36,7 @@ class Ingest:
     From: Bhat 2011, sections 2.2 and 2.3 (Bucket, panes), rule R1
     """
 
-    layout: Layout
+    layout: AnyLayout
     shards: int
     count_panes: bool = False
     _held: list[pa.RecordBatch] = field(default_factory=list)
@@ -47,7 +46,7 @@ class Ingest:
         """All envelopes of one task: partials for their shards, then a summary for each."""
         for page in pages:
             self._take(page)
-            if sum(partials.num_rows for partials in self._held) > PARTIALS_HELD:
+            if sum(partials.num_rows for partials in self._held) > ROWS_HELD:
                 yield from self._emit()
         yield from self._emit()
         summary = Summary.together(self._summaries)
@@ -76,11 +75,10 @@ class Ingest:
             ticks = ticks[wanted]
             columns = [column.filter(pa.array(wanted)) for column in columns]
         if len(ticks):
-            panes = self.layout.spec.pane_of(ticks)
-            self._held.append(self.layout.lift(panes, ticks, columns))
+            self._held.append(self.layout.page_of(ticks, columns))
 
     def _pane_counts(self, ticks: Ticks) -> tuple[tuple[int, int, int | float], ...]:
-        panes = self.layout.spec.pane_of(ticks)
+        panes = self.layout.pane_of(ticks)
         groups, (ids,) = group([panes])
         highs = np.full(groups.count, ticks.min(initial=0), dtype=ticks.dtype)
         np.maximum.at(highs, groups.codes, ticks)
@@ -90,34 +88,22 @@ class Ingest:
     def _emit(self) -> Iterator[Envelope]:
         if not self._held:
             return
-        panes, partials = split_pane(concat(self._held, self.layout.page_schema))
-        if len(self._held) > 1:
-            panes, partials = self.layout.merge(panes, partials)
+        page = self.layout.combined(self._held)
         self._held = []
-        yield from deal(self.layout, panes, partials, self.shards)
+        yield from deal(self.layout, page, self.shards)
 
 
-def deal(layout: Layout, panes: Ids, partials: pa.RecordBatch, shards: int) -> Iterator[Envelope]:
-    """Partials to the shards of their keys, in envelopes of bounded size."""
-    keys = partials.columns[: len(layout.keys)]
-    shard = shard_of(keys, partials.num_rows, shards)
-    columns = [pa.array(panes), *partials.columns]
-    page = pa.RecordBatch.from_arrays(columns, schema=layout.page_schema)
+def deal(layout: AnyLayout, page: pa.RecordBatch, shards: int) -> Iterator[Envelope]:
+    """A page's rows to the shards of their keys, in envelopes of bounded size."""
+    shard = shard_of(layout.dealt_by(page), page.num_rows, shards)
     for index in range(shards):
         rows = np.flatnonzero(shard == index) if shards > 1 else None
         if rows is not None and len(rows) == 0:
             continue
         part = page if rows is None else page.take(pa.array(rows))
-        for start in range(0, part.num_rows, PARTIALS_PER_ENVELOPE):
-            piece = part.slice(start, PARTIALS_PER_ENVELOPE)
+        for start in range(0, part.num_rows, ROWS_PER_ENVELOPE):
+            piece = part.slice(start, ROWS_PER_ENVELOPE)
             yield Envelope(index, Kind.PAGE, page_payload(piece))
-
-
-def split_pane(page: pa.RecordBatch) -> tuple[Ids, pa.RecordBatch]:
-    """A page of partials as its panes and the rest."""
-    rest = pa.schema(list(page.schema)[1:])
-    partials = pa.RecordBatch.from_arrays(page.columns[1:], schema=rest)
-    return np.asarray(page.column(0)), partials
 
 
 def _high(ticks: Ticks, usable: npt.NDArray[np.bool_]) -> int | float | None:

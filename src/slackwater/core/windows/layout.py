@@ -20,9 +20,9 @@ PANE = pa.field("pane", pa.int64())
 TUPLES = pa.field("tuples", pa.int64())
 
 
-@dataclass(frozen=True)
-class Layout:
-    """A windowed, grouped aggregation over pages of known columns.
+@dataclass(frozen=True, kw_only=True)
+class Aggregation:
+    """What is computed for each group, and the columns of its partials and results.
 
     An input page has the WATTR first, then ``keep`` (whether WHERE holds) if ``filtered``,
     then the keys, then the distinct argument columns; ``arguments`` says which of these
@@ -30,7 +30,6 @@ class Layout:
     aggregate's partial columns.
     """
 
-    spec: WindowSpec
     domain: TimeDomain
     keys: tuple[pa.Field, ...]
     aggregates: tuple[Aggregate, ...]
@@ -38,8 +37,6 @@ class Layout:
     filtered: bool = False
     time_is_window_end: bool = False
     """Whether the first column holds window ends: a result's own time is just before."""
-    reported_range: Fraction | None = None
-    """The RANGE to report, where it is not the one that is evaluated."""
 
     @cached_property
     def partial_schema(self) -> pa.Schema:
@@ -48,11 +45,6 @@ class Layout:
             types = enumerate(aggregate.partial_types)
             fields += [pa.field(f"a{i}_{j}", type_) for j, type_ in types]
         return pa.schema(fields)
-
-    @cached_property
-    def page_schema(self) -> pa.Schema:
-        """A page of partials in an envelope: each with its pane."""
-        return pa.schema([PANE, *self.partial_schema])
 
     @cached_property
     def result_schema(self) -> pa.Schema:
@@ -84,18 +76,27 @@ class Layout:
         ticks, usable = self.domain.ticks(column)
         return (self.domain.last_before(ticks) if self.time_is_window_end else ticks), usable
 
-    def lift(self, panes: Ids, ticks: Ticks, columns: Sequence[pa.Array]) -> pa.RecordBatch:
-        """One page of tuples to one page of partials, by pane and keys."""
-        keys, inputs = columns[: len(self.keys)], columns[len(self.keys) :]
-        groups, (ids, *found) = group([panes, *keys])
+    def lift_groups(
+        self, groups: Groups, ticks: Ticks, inputs: Sequence[pa.Array]
+    ) -> list[pa.Array]:
+        """The partial columns of every aggregate over groups of tuples."""
         partials: list[pa.Array] = []
         for aggregate, places in zip(self.aggregates, self.arguments, strict=True):
             taken = [inputs[place] for place in places]
             if aggregate.uses_time:
                 taken.append(pa.array(ticks))
             partials += aggregate.lift(groups, taken)
-        columns_out = [ids, *found, pa.array(groups.sizes), *partials]
-        return pa.RecordBatch.from_arrays(columns_out, schema=self.page_schema)
+        return partials
+
+    def merge_groups(self, groups: Groups, partials: Sequence[pa.Array]) -> list[pa.Array]:
+        """The partial columns of every aggregate, merged by group."""
+        merged: list[pa.Array] = []
+        at = 0
+        for aggregate in self.aggregates:
+            count = len(aggregate.partial_types)
+            merged += aggregate.merge(groups, partials[at : at + count])
+            at += count
+        return merged
 
     def merge(self, ids: Ids, partials: pa.RecordBatch) -> tuple[Ids, pa.RecordBatch]:
         """Merge partials that agree in id and keys; the result is in the order of ids."""
@@ -104,22 +105,10 @@ class Layout:
         if groups.count == len(ids) and _ascending(groups):
             return ids, partials
         tuples = groups.total(np.asarray(partials.column(width)))
-        merged: list[pa.Array] = []
-        at = width + 1
-        for aggregate in self.aggregates:
-            count = len(aggregate.partial_types)
-            merged += aggregate.merge(groups, partials.columns[at : at + count])
-            at += count
+        merged = self.merge_groups(groups, partials.columns[width + 1 :])
         columns = [*keys, pa.array(tuples), *merged]
         batch = pa.RecordBatch.from_arrays(columns, schema=self.partial_schema)
         return np.asarray(found_ids), batch
-
-    def window_bounds(self, windows: Ids) -> tuple[Ticks, Ticks]:
-        """Start and end of windows as they are reported."""
-        ends = self.spec.edge(self.spec.end_pane(windows))
-        if self.reported_range is None:
-            return self.spec.edge(self.spec.first_pane(windows)), ends
-        return self.domain.shifted(ends, -self.reported_range), ends
 
     def finish(
         self, starts: Ticks, ends: Ticks, kind: str, partials: pa.RecordBatch
@@ -140,6 +129,72 @@ class Layout:
         keys, tuples = partials.columns[:width], partials.column(width)
         columns = [window, *keys, *results, kinds, tuples]
         return pa.RecordBatch.from_arrays(columns, schema=self.result_schema)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Layout(Aggregation):
+    """An aggregation over windows that are made of panes."""
+
+    spec: WindowSpec
+    reported_range: Fraction | None = None
+    """The RANGE to report, where it is not the one that is evaluated."""
+
+    @property
+    def rolls_up(self) -> bool:
+        """Whether nodes above the panes pay: not where a partial holds every value."""
+        return not any(aggregate.holistic for aggregate in self.aggregates)
+
+    @cached_property
+    def page_schema(self) -> pa.Schema:
+        """A page of partials in an envelope: each with its pane."""
+        return pa.schema([PANE, *self.partial_schema])
+
+    def page_of(self, ticks: Ticks, columns: Sequence[pa.Array]) -> pa.RecordBatch:
+        """One page of tuples as one page of partials, by pane and keys."""
+        return self.lift(self.spec.pane_of(ticks), ticks, columns)
+
+    def combined(self, pages: Sequence[pa.RecordBatch]) -> pa.RecordBatch:
+        """Pages of partials as one, in which a pane and a group meet once."""
+        page = concat(pages, self.page_schema)
+        if len(pages) == 1:
+            return page
+        panes, partials = self.merge(*split_pane(page))
+        return pa.RecordBatch.from_arrays(
+            [pa.array(panes), *partials.columns], schema=self.page_schema
+        )
+
+    def places(self, page: pa.RecordBatch) -> Ids:
+        """Where on the WATTR each row of a page lies, in panes."""
+        return np.asarray(page.column(0))
+
+    def pane_of(self, ticks: Ticks) -> Ids:
+        return self.spec.pane_of(ticks)
+
+    def dealt_by(self, page: pa.RecordBatch) -> list[pa.Array]:
+        """The columns that say in which shard a row of a page lives."""
+        return self.key_columns(page)
+
+    def lift(self, panes: Ids, ticks: Ticks, columns: Sequence[pa.Array]) -> pa.RecordBatch:
+        """Partials by pane and keys, from tuples whose panes are known."""
+        keys, inputs = columns[: len(self.keys)], columns[len(self.keys) :]
+        groups, (ids, *found) = group([panes, *keys])
+        partials = self.lift_groups(groups, ticks, inputs)
+        columns_out = [ids, *found, pa.array(groups.sizes), *partials]
+        return pa.RecordBatch.from_arrays(columns_out, schema=self.page_schema)
+
+    def window_bounds(self, windows: Ids) -> tuple[Ticks, Ticks]:
+        """Start and end of windows as they are reported."""
+        ends = self.spec.edge(self.spec.end_pane(windows))
+        if self.reported_range is None:
+            return self.spec.edge(self.spec.first_pane(windows)), ends
+        return self.domain.shifted(ends, -self.reported_range), ends
+
+
+def split_pane(page: pa.RecordBatch) -> tuple[Ids, pa.RecordBatch]:
+    """A page of partials as its panes and the rest."""
+    rest = pa.schema(list(page.schema)[1:])
+    partials = pa.RecordBatch.from_arrays(page.columns[1:], schema=rest)
+    return np.asarray(page.column(0)), partials
 
 
 def _ascending(groups: Groups) -> bool:

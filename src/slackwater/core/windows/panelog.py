@@ -49,7 +49,7 @@ class PaneLog:
     @property
     def top_level(self) -> int:
         """The highest level that a window can use."""
-        return self.layout.spec.panes_per_window.bit_length() - 1
+        return self.layout.spec.panes_per_window.bit_length() - 1 if self.layout.rolls_up else 0
 
     def nodes(self) -> list[Node]:
         return sorted(self._stored)

@@ -11,7 +11,8 @@ import pyarrow as pa
 from slackwater.core.envelope import Envelope, Kind, page_payload, to_every_shard
 from slackwater.core.windows.aggregate import FINAL
 from slackwater.core.windows.bucket import Ingest
-from slackwater.core.windows.layout import Layout, concat
+from slackwater.core.windows.layout import concat
+from slackwater.core.windows.operators import AnyLayout
 
 ENVELOPE = pa.schema([("shard", pa.int32()), ("kind", pa.int8()), ("payload", pa.binary())])
 ROWS_AT_ONCE = 262_144
@@ -22,7 +23,7 @@ ROWS_AT_ONCE = 262_144
 class Front:
     """The function that ``mapInArrow`` runs over the tuples of a stream."""
 
-    layout: Layout
+    layout: AnyLayout
     types: tuple[pa.DataType, ...]
     shard_keys: tuple[int, ...]
     count_panes: bool
@@ -40,7 +41,7 @@ class LaterFront:
     and payload; a row carries either a result or an element.
     """
 
-    layout: Layout
+    layout: AnyLayout
     types: tuple[pa.DataType, ...]
     shard_keys: tuple[int, ...]
 
