@@ -85,6 +85,11 @@ def _groupings(query: str, select: exp.Select) -> Iterator[Refusal]:
     group = select.args.get("group")
     if group is None:
         return
+    for node in group.expressions:
+        if isinstance(node, exp.Tuple):
+            yield Refusal("GROUP BY takes columns, not a list in parentheses",
+                          offset_of(node) or keyword(query, "GROUP", len(query)),
+                          "GROUP BY a, b")  # fmt: skip
     words = [_GROUPINGS.get(type(node)) for node in group.expressions]
     words += [_GROUPINGS.get(name, name.upper()) for name, node in group.args.items()
               if node and name != "expressions"]  # fmt: skip

@@ -107,6 +107,7 @@ class SelectReader:
         group = self.select.args.get("group")
         for node in group.expressions if group is not None else []:
             place = start_of(self.query, node)
+            node = node.unnest()
             node, name = self._key_node(node)
             self._refuse_aggregates(node, "group by what tuples hold; conditions go into HAVING")
             resolved = self._resolved(node)
@@ -212,8 +213,15 @@ class SelectReader:
         return plain
 
     def _refuse_aggregates(self, node: exp.Expr, hint: str) -> None:
+        """Only what a tuple holds may stand here: no aggregate, and no window."""
         for call in node.find_all(exp.AggFunc):
             raise self.error("an aggregate cannot stand here", call, hint)
+        for column in node.find_all(exp.Column):
+            if column.parts[0].name.lower() == "window" and "window" not in self.columns:
+                raise self.error(
+                    "a tuple has no window yet", column,
+                    "every result says its window; SELECT and HAVING may use it",
+                )  # fmt: skip
 
     def _unaliased(self, node: exp.Expr) -> exp.Expr:
         """HAVING may name a result column; put its expression there."""
@@ -268,6 +276,7 @@ class SelectReader:
         while isinstance(inner, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
             if isinstance(inner, exp.Filter):
                 condition = inner.expression.this
+                self._refuse_aggregates(condition, "use HAVING for conditions on aggregates")
             ignore |= isinstance(inner, exp.IgnoreNulls)
             inner = inner.this
         function = self._function(inner)
