@@ -51,6 +51,7 @@ class Counts:
     future: int = 0
     in_no_window: int = 0
     late: int = 0
+    revised: int = 0
     late_upstream: int = 0
 
 
@@ -91,6 +92,7 @@ class Stage:
         for payload in sorted(by_kind[Kind.PAGE]):
             page = read_page(payload, self.plan.layout.page_schema)
             out += self._windows.process(self._below(page, ceiling))
+        out += self._windows.settle()
         out += self._inherited(by_kind[Kind.LATE])
         for payload in by_kind[Kind.PROD]:
             prod = read_element(Kind.PROD, payload, self.plan.layout.domain)
@@ -138,6 +140,7 @@ class Stage:
 
     def _output(self, elements: list[Element]) -> BatchOutput:
         self._counts.late += self._windows.late
+        self._counts.revised += self._windows.revised
         self._counts.in_no_window += self._windows.in_no_window
         self._control.flush()
         self._windows.flush()

@@ -48,6 +48,7 @@ class BareSteps:
         if usable.any():
             columns = [column.filter(pa.array(usable)) for column in columns]
             out += operator.process(self._layout.page_of(ticks[usable], columns))
+            out += operator.settle()
         estimator = self._stage.core.estimator
         if isinstance(estimator, Fixed):
             heartbeat = self._highest - estimator.constant

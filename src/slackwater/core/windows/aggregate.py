@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import pyarrow as pa
 
 from slackwater.core.contract import Context
 from slackwater.core.elements import Element, Page, Prod, Punctuation
+from slackwater.core.grouping import group
 from slackwater.core.intervals import IntervalSet
 from slackwater.core.state import State, ValueCell
 from slackwater.core.windows.arithmetic import Ids
@@ -17,7 +18,7 @@ from slackwater.core.windows.closing import Closed, Rows
 from slackwater.core.windows.layout import Layout, split_pane
 from slackwater.core.windows.panelog import PaneLog
 
-FINAL, LATE, EARLY = "final", "late", "early"
+FINAL, LATE, EARLY, REVISED = "final", "late", "early", "revised"
 
 
 @dataclass
@@ -33,12 +34,15 @@ class WindowAggregate:
     layout: Layout
     late: int = 0
     in_no_window: int = 0
+    revised: int = 0
+    _touched: list[tuple[Ids, list[pa.Array]]] = field(default_factory=list)
 
     def open(self, state: State, context: Context) -> None:
         self._cell = ValueCell(state, "closed")
         self._closed = Closed.from_bytes(self.layout, self._cell.get())
         self._panes = PaneLog(self.layout, state)
         self._at_start = self._closed
+        self._gone = self._closed.gone
 
     def process(self, page: Page) -> Iterable[Element]:
         """Put partials into their panes; what is late for every window comes back at once."""
@@ -47,12 +51,25 @@ class WindowAggregate:
         first, end = spec.first_window(panes), spec.last_window(panes) + 1
         outside = first >= end
         late = self._at_start.covers_each(first, end, self.layout.key_columns(partials)) & ~outside
-        self._keep(panes, partials, ~(late | outside))
         tuples = np.asarray(partials.column("tuples"))
+        if self.layout.revise:
+            revised = late & ~self._gone.covers_each(first, end)
+            late &= ~revised
+            self.revised += int(tuples[revised].sum())
+            self._touched.append((panes, self.layout.key_columns(partials)))
+        self._keep(panes, partials, ~(late | outside))
         self.in_no_window += int(tuples[outside].sum())
         self.late += int(tuples[late].sum())
         if late.any():
             yield self._late_rows(panes[late], partials.filter(pa.array(late)))
+
+    def settle(self) -> Iterable[Element]:
+        """After the last page of a batch: closed windows that it changed come out again."""
+        if self._touched:
+            panes, keys = zip(*self._touched, strict=True)
+            columns = [pa.concat_arrays(parts) for parts in zip(*keys, strict=True)]
+            yield from self._revise(np.concatenate(panes), columns)
+        self._touched = []
 
     def prod(self, prod: Prod) -> Iterable[Element]:
         """Emit what is known of the open windows that match, and keep it: this is the top (R1)."""
@@ -125,6 +142,24 @@ class WindowAggregate:
         ]
         yield from self._panes.merge_many(wanted)
 
+    def _revise(self, panes: Ids, keys: Sequence[pa.Array]) -> Iterator[pa.RecordBatch]:
+        """The windows of some partials that were closed as the batch began, and are kept."""
+        spec = self.layout.spec
+        first, end = spec.first_window(panes), spec.last_window(panes) + 1
+        sizes = np.maximum(end - first, 0)
+        rows = np.repeat(np.arange(len(panes)), sizes)
+        windows = np.arange(len(rows)) - np.repeat(np.cumsum(sizes) - sizes, sizes) + first[rows]
+        keys = [column.take(pa.array(rows)) for column in keys]
+        closed = self._at_start.covers(windows, keys)
+        closed &= ~self._gone.covers_each(windows, windows + 1)
+        if not closed.any():
+            return
+        windows, keys = windows[closed], [column.filter(pa.array(closed)) for column in keys]
+        spans = IntervalSet.of(*((id_, id_ + 1) for id_ in np.unique(windows).tolist()))
+        for ids, partials in self._evaluate(spans):
+            found = self.layout.key_columns(partials)
+            yield from self._rows(ids, partials, _among(ids, found, windows, keys), REVISED)
+
     def _rows(
         self, ids: Ids, partials: pa.RecordBatch, wanted: Rows, kind: str
     ) -> Iterator[pa.RecordBatch]:
@@ -135,10 +170,10 @@ class WindowAggregate:
             yield self.layout.finish(starts, ends, kind, partials)
 
     def _purge(self) -> None:
-        first_open = self._closed.windows(self._closed.everywhere).frontier
+        first_open = self._closed.gone.frontier
         spec = self.layout.spec
         self._panes.drop_before((first_open + 1) * spec.panes_per_slide - spec.panes_per_window)
-        if self._closed.patterns:
+        if self._closed.patterns and not self.layout.revise:
             self._purge_groups()
 
     def _purge_groups(self) -> None:
@@ -155,3 +190,12 @@ class WindowAggregate:
             )
             if done.any():
                 self._panes.replace(node, partials.filter(pa.array(~done)))
+
+
+def _among(ids: Ids, keys: Sequence[pa.Array], others: Ids, other_keys: Sequence[pa.Array]) -> Rows:
+    """Which rows, an id and keys each, are among some others."""
+    both = [pa.concat_arrays([a, b]) for a, b in zip(keys, other_keys, strict=True)]
+    groups, _ = group([np.concatenate([ids, others]), *both])
+    wanted = np.zeros(groups.count, dtype=bool)
+    wanted[groups.codes[len(ids) :]] = True
+    return wanted[groups.codes[: len(ids)]]

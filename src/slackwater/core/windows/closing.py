@@ -110,6 +110,12 @@ class Closed:
         return IntervalSet.of(*((domain.before(low + reach), high) for low, high in closed))
 
     @property
+    def gone(self) -> IntervalSet:
+        """The ids of the windows that nothing revises any more."""
+        shifted = ((low, high - self.layout.revise) for low, high in self.everywhere)
+        return self.windows(IntervalSet.of(*shifted))
+
+    @property
     def anywhere(self) -> IntervalSet:
         """What is closed for at least one group."""
         closed = self.everywhere

@@ -13,6 +13,7 @@ import pyarrow as pa
 
 from slackwater.core.aggregates.base import Aggregate
 from slackwater.core.grouping import Groups, group
+from slackwater.core.intervals import Bound
 from slackwater.core.time import Ticks, TimeDomain
 from slackwater.core.windows.arithmetic import Ids, WindowSpec
 
@@ -138,6 +139,8 @@ class Layout(Aggregation):
     spec: WindowSpec
     reported_range: Fraction | None = None
     """The RANGE to report, where it is not the one that is evaluated."""
+    revise: Bound = 0
+    """How far the heartbeat may pass a window that late tuples still revise."""
 
     @property
     def rolls_up(self) -> bool:

@@ -83,6 +83,7 @@ class RawWindows:
     layout: RawLayout
     late: int = 0
     in_no_window: int = 0
+    revised: int = 0
 
     def open(self, state: State, context: Context) -> None:
         self._cell = ValueCell(state, "closed")
@@ -100,6 +101,10 @@ class RawWindows:
         self._slack.place(page.filter(pa.array(~late)))
         self.late += int(late.sum())
         yield self._late_rows(page.filter(pa.array(late)))
+
+    def settle(self) -> Iterable[Element]:
+        """Nothing to add: a window of a tuple is not revised."""
+        return ()
 
     def prod(self, prod: Prod) -> Iterable[Element]:
         """A tuple that waits has no window yet, so there is nothing to show early."""
