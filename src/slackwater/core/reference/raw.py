@@ -40,27 +40,25 @@ class NaiveRaw:
         self, tuples: Iterable[Tuple], heartbeat: Bound | None = None
     ) -> tuple[list[RawRow], list[Tuple]]:
         """The rows that the new heartbeat releases, in WATTR order, and the late tuples."""
-        late = []
+        late: list[Tuple] = []
         for each in tuples:
-            assert each.tick is not None
-            (late if each.tick < self.heartbeat else self.waiting).append(each)
+            (late if _tick(each) < self.heartbeat else self.waiting).append(each)
         self.heartbeat = max(self.heartbeat, self.heartbeat if heartbeat is None else heartbeat)
-        ready = sorted((t for t in self.waiting if self._passed(t)), key=lambda t: t.tick)
+        ready = sorted((t for t in self.waiting if self._passed(t)), key=_tick)
         self.waiting = [t for t in self.waiting if not self._passed(t)]
         first = len(self.released)
         self.released += ready
         return [self._row(at) for at in range(first, len(self.released))], late
 
     def _passed(self, each: Tuple) -> bool:
-        return each.tick is not None and each.tick < self.heartbeat
+        return _tick(each) < self.heartbeat
 
     def _row(self, at: int) -> RawRow:
         own = self.released[at]
         window = self._counted(at) if self.counted else self._stretch(own)
         members = [each for each in window if each.group == own.group]
-        start = members[0].tick if self.counted else _less(own.tick, self.range)
-        assert start is not None and own.tick is not None
-        return RawRow(start, own.tick, own.group, self.aggregate(members), len(members))
+        start = _tick(members[0]) if self.counted else _tick(own) - self.range
+        return RawRow(start, _tick(own), own.group, self.aggregate(members), len(members))
 
     def _counted(self, at: int) -> list[Tuple]:
         """The last RANGE tuples of the same partition, this one included."""
@@ -70,15 +68,9 @@ class NaiveRaw:
 
     def _stretch(self, own: Tuple) -> list[Tuple]:
         """The tuples in ``(t - RANGE, t]``, those that share its time included."""
-        low = _less(own.tick, self.range)
-        return [t for t in self.released if t.tick is not None and low < t.tick <= _tick(own)]
+        return [t for t in self.released if _tick(own) - self.range < _tick(t) <= _tick(own)]
 
 
 def _tick(each: Tuple) -> Bound:
     assert each.tick is not None
     return each.tick
-
-
-def _less(tick: Bound | None, by: Bound) -> Bound:
-    assert tick is not None
-    return tick - by
