@@ -8,7 +8,6 @@ read, and blanked out with spaces, so that what is left is SQL with its position
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -28,13 +27,9 @@ _SHORT = {
     "min": "minute", "h": "hour", "hr": "hour", "d": "day", "w": "week",
 }  # fmt: skip
 _VARIABLE = ("month", "quarter", "year")
+TUPLE = "tuple"
 _LATER = {
-    "DRATIO": "give the wait yourself: SLACK 5 seconds",
-    "ESTIMATOR": "give the wait yourself: SLACK 5 seconds",
-    "ARRIVAL": "leave it out",
-    "REVISE": "leave it out; late tuples leave as rows of kind 'late'",
     "PROD": "leave it out; results come when their window is closed",
-    "PARTITION": "use GROUP BY",
 }
 
 _TOKEN = re.compile(
@@ -60,7 +55,10 @@ class Token:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number with a unit, or without; ``seconds`` is set where there is a unit of time."""
+    """A number with a unit, or without; ``seconds`` is set where there is a unit of time.
+
+    Windows may also be counted: then the unit is the tuple.
+    """
 
     number: Fraction
     unit: str
@@ -69,6 +67,10 @@ class Quantity:
     @property
     def seconds(self) -> Fraction | None:
         return self.number * UNITS[self.unit] if self.unit in UNITS else None
+
+    @property
+    def counted(self) -> bool:
+        return self.unit == TUPLE
 
 
 @dataclass
@@ -82,6 +84,11 @@ class WindowClause:
     slack: Quantity | None = None
     max_future: Quantity | None = None
     wattr: Token | None = None
+    arrival: Token | None = None
+    dratio: Quantity | None = None
+    estimator: Token | None = None
+    revise: Quantity | None = None
+    partition: list[Token] = field(default_factory=list)
     seen: set[str] = field(default_factory=set)
 
 
@@ -196,36 +203,65 @@ class _Reader:
                 "for example [RANGE 60 seconds, SLIDE 1 second]",
             )  # fmt: skip
         if item not in _ITEMS:
-            known = ", ".join(sorted(_ITEMS - {"MAX"})) + " and MAX FUTURE"
             raise self.error(
-                f"unknown item {name.text!r} in the window clause", name, f"known: {known}"
+                f"unknown item {name.text!r} in the window clause", name, f"known: {KNOWN_ITEMS}"
             )
         if item in clause.seen:
             raise self.error(f"{item} is given twice", name, "keep one of them")
         clause.seen.add(item)
         self.take()
-        if item == "MAX":
-            self._expect("FUTURE", "MAX")
-            item = "MAX FUTURE"
+        if item in _SECOND_WORDS:
+            self._expect(_SECOND_WORDS[item], item)
         if self.current.text == "=":
             self.take()
-        self._value(clause, item)
+        getattr(self, _ITEMS[item])(clause, item)
 
-    def _value(self, clause: WindowClause, item: str) -> None:
-        if item == "WATTR":
-            token = self.current
-            if token.kind != "word" and not token.text.startswith("`"):
-                raise self.error("WATTR needs the name of a column", token, "WATTR ts")
-            clause.wattr = self.take()
-            return
-        quantity = self.quantity(item)
-        setters: dict[str, Callable[[], None]] = {
-            "RANGE": lambda: setattr(clause, "range", quantity),
-            "SLIDE": lambda: setattr(clause, "slide", quantity),
-            "SLACK": lambda: setattr(clause, "slack", quantity),
-            "MAX FUTURE": lambda: setattr(clause, "max_future", quantity),
-        }
-        setters[item]()
+    def _length(self, clause: WindowClause, item: str) -> None:
+        names = {"MAX": "max_future"}
+        title = "MAX FUTURE" if item == "MAX" else item
+        setattr(clause, names.get(item, item.lower()), self.quantity(title))
+
+    def _rows(self, clause: WindowClause, item: str) -> None:
+        """``ROWS 100``, as CQL writes it: the same as RANGE 100 tuples."""
+        given = self.quantity(item)
+        clause.range = Quantity(given.number, TUPLE, given.offset)
+
+    def _column(self, clause: WindowClause, item: str) -> None:
+        setattr(clause, item.lower(), self._name(item, "ts"))
+
+    def _columns(self, clause: WindowClause, item: str) -> None:
+        clause.partition.append(self._name("PARTITION BY", "sensor"))
+        while self.current.text == "," and self.peek(1).upper not in _ITEMS.keys() | _LATER.keys():
+            self.take()
+            clause.partition.append(self._name("PARTITION BY", "sensor"))
+
+    def _name(self, item: str, example: str) -> Token:
+        token = self.current
+        if token.kind != "word" and not token.text.startswith("`"):
+            raise self.error(f"{item} needs the name of a column", token, f"{item} {example}")
+        return self.take()
+
+    def _share(self, clause: WindowClause, item: str) -> None:
+        """A percentage; a bare number could mean either 1 or 100 percent, so it is refused."""
+        number = self.quantity(item)
+        if self.current.text != "%" and self.current.upper != "PERCENT":
+            raise self.error(f"{item} needs a percentage", self.current, f"{item} 1%")
+        self.take()
+        if not 0 <= number.number < 100:
+            raise QueryError(f"{item} is a share from 0% to below 100%", self.query, number.offset,
+                             "DRATIO 1% lets one tuple in a hundred be lost")  # fmt: skip
+        clause.dratio = Quantity(number.number / 100, "", number.offset)
+
+    def _method(self, clause: WindowClause, item: str) -> None:
+        """A name of one or more words with hyphens between them."""
+        first = self.current
+        if first.kind != "word":
+            raise self.error("ESTIMATOR needs a name", first, "ESTIMATOR quantile")
+        text = self.take().text
+        while self.current.text == "-" and self.peek(1).kind == "word":
+            self.take()
+            text += f"-{self.take().text}"
+        clause.estimator = Token("word", text.lower(), first.start)
 
     def _expect(self, word: str, after: str) -> None:
         if self.current.upper != word:
@@ -257,11 +293,8 @@ class _Reader:
             raise self.error(
                 f"a {name} has no fixed length", token, "use days: 30 days, or 365 days"
             )
-        if name in ("tuple", "row"):
-            raise self.error(
-                "windows counted in tuples are not available yet", token,
-                "a number without a unit is a distance on the WATTR: RANGE 100, WATTR order_id",
-            )  # fmt: skip
+        if name in (TUPLE, "row"):
+            return self._tuples(item)
         if name not in UNITS:
             if item == "WINDOW":
                 return ""  # the next clause of the query
@@ -269,5 +302,20 @@ class _Reader:
         self.take()
         return name
 
+    def _tuples(self, item: str) -> str:
+        if item not in ("RANGE", "WINDOW"):
+            raise self.error(
+                f"{item} cannot be counted in tuples", self.current,
+                "a window of so many tuples slides on every tuple: [RANGE 100 tuples]",
+            )  # fmt: skip
+        self.take()
+        return TUPLE
 
-_ITEMS = {"RANGE", "SLIDE", "WATTR", "SLACK", "MAX"}
+
+_ITEMS = {
+    "RANGE": "_length", "SLIDE": "_length", "SLACK": "_length", "MAX": "_length",
+    "REVISE": "_length", "ROWS": "_rows", "WATTR": "_column", "ARRIVAL": "_column",
+    "PARTITION": "_columns", "DRATIO": "_share", "ESTIMATOR": "_method",
+}  # fmt: skip
+_SECOND_WORDS = {"MAX": "FUTURE", "REVISE": "WITHIN", "PARTITION": "BY"}
+KNOWN_ITEMS = ", ".join(sorted(f"{n} {_SECOND_WORDS.get(n, '')}".strip() for n in _ITEMS))

@@ -26,12 +26,12 @@ class RawRow(NamedTuple):
 
 @dataclass
 class NaiveRaw:
-    """Fed with micro-batches. The first ``partition`` parts of a group say who counts together."""
+    """Fed with micro-batches. The parts of a group in ``partition`` say who counts together."""
 
     range: Bound
     aggregate: Callable[[Sequence[Tuple]], tuple[Any, ...]]
     counted: bool = False
-    partition: int = 0
+    partition: tuple[int, ...] = ()
     heartbeat: Bound = -math.inf
     waiting: list[Tuple] = field(default_factory=list)
     released: list[Tuple] = field(default_factory=list)
@@ -62,9 +62,12 @@ class NaiveRaw:
 
     def _counted(self, at: int) -> list[Tuple]:
         """The last RANGE tuples of the same partition, this one included."""
-        own = self.released[at].group[: self.partition]
-        same = [t for t in self.released[: at + 1] if t.group[: self.partition] == own]
+        own = self._partition(self.released[at])
+        same = [t for t in self.released[: at + 1] if self._partition(t) == own]
         return same[-int(self.range) :]
+
+    def _partition(self, each: Tuple) -> Group:
+        return tuple(each.group[place] for place in self.partition)
 
     def _stretch(self, own: Tuple) -> list[Tuple]:
         """The tuples in ``(t - RANGE, t]``, those that share its time included."""

@@ -36,13 +36,13 @@ PLACES = 64
 class RawLayout(Aggregation):
     """An aggregation over the tuples themselves, a result for each.
 
-    The first ``partition`` keys say among which tuples a counted window counts.
+    The keys in ``partition`` say among which tuples a counted window counts.
     """
 
     range: int | float
     input_types: tuple[pa.DataType, ...]
     counted: bool = False
-    partition: int = 0
+    partition: tuple[int, ...] = ()
 
     @cached_property
     def page_schema(self) -> pa.Schema:
@@ -67,7 +67,10 @@ class RawLayout(Aggregation):
 
     def dealt_by(self, page: pa.RecordBatch) -> list[pa.Array]:
         """Counted windows go by partition, so that all that count together are together."""
-        return page.columns[1 : 1 + (self.partition if self.counted else len(self.keys))]
+        return self.partition_of(page) if self.counted else self.keys_of(page)
+
+    def partition_of(self, page: pa.RecordBatch) -> list[pa.Array]:
+        return [page.column(1 + place) for place in self.partition]
 
     def keys_of(self, page: pa.RecordBatch) -> list[pa.Array]:
         return page.columns[1 : 1 + len(self.keys)]
@@ -145,7 +148,7 @@ class RawWindows:
         """Which of the released tuples a later window may hold."""
         if not self.layout.counted:
             return page.column(0).to_numpy() > self.heartbeat - self.layout.range
-        codes, count = _codes(page.columns[1 : 1 + self.layout.partition], page.num_rows)
+        codes, count = _codes(self.layout.partition_of(page), page.num_rows)
         sizes = np.bincount(codes, minlength=count)
         return _positions(codes) > sizes[codes] - self.layout.range
 
@@ -156,7 +159,7 @@ class RawWindows:
         codes, _ = _codes(layout.keys_of(page), page.num_rows)
         places: Ticks = ticks
         if layout.counted:
-            partitions, _ = _codes(page.columns[1 : 1 + layout.partition], page.num_rows)
+            partitions, _ = _codes(layout.partition_of(page), page.num_rows)
             places = _positions(partitions)
         order = np.argsort(codes, kind="stable")
         fresh = np.flatnonzero(order >= first)
