@@ -109,20 +109,42 @@ def _spark_plan(query: str | Query, streams: Mapping[str, Any], external: bool) 
 
     if not streams:
         raise JobError("no streams given: pass streams={'S': a streaming DataFrame}")
+    for name, given in streams.items():
+        if not hasattr(given, "isStreaming"):
+            raise JobError(
+                f"stream {name} is a {type(given).__name__}, not a Spark DataFrame; "
+                "tables run with slackwater.replay"
+            )
     schemas = {name: arrow_schema_of(frame) for name, frame in streams.items()}
     typer = spark_typer(session_of(next(iter(streams.values()))))
     return compile_query(str(query), schemas, typer, external=external)
 
 
 def _schemas(streams: Mapping[str, Any]) -> dict[str, pa.Schema]:
-    return {
-        name: arrow_schema(given) if isinstance(given, str) else given
-        for name, given in streams.items()
-    }
+    return {name: _schema(name, given) for name, given in streams.items()}
+
+
+def _schema(name: str, given: Any) -> pa.Schema:
+    if isinstance(given, str):
+        return arrow_schema(given)
+    if isinstance(given, pa.Schema):
+        return given
+    raise JobError(
+        f"the columns of stream {name} are an Arrow schema, or text such as 't bigint, k string'; "
+        f"not a {type(given).__name__}"
+    )
 
 
 def _pages(name: str, given: Pages) -> list[pa.Table | pa.RecordBatch]:
-    pages = [given] if isinstance(given, (pa.Table, pa.RecordBatch)) else list(given)
+    single = isinstance(given, (pa.Table, pa.RecordBatch)) or not isinstance(given, Iterable)
+    pages: list[Any] = [given] if single else list(given)
     if not pages:
         raise JobError(f"stream {name} has no pages: give at least one, even if it is empty")
+    for page in pages:
+        if not isinstance(page, (pa.Table, pa.RecordBatch)):
+            raise JobError(
+                f"stream {name} holds a {type(page).__name__}: replay takes pyarrow Tables or "
+                "RecordBatches, one or several; pa.Table.from_pandas and pa.Table.from_pylist "
+                "make one"
+            )
     return pages

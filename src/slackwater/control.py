@@ -29,11 +29,14 @@ class Control:
 
     def __init__(self, directory: str | Path) -> None:
         self.directory = Path(directory)
-        self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        try:
+            self.directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        except OSError as error:
+            raise JobError(f"{directory} cannot be a control directory: {error}") from None
 
     def heartbeat(self, stream: str, value: Any) -> None:
         """No later tuple of the stream is below ``value``."""
-        self.punctuate(stream, Predicate.below(value))
+        self.punctuate(stream, heartbeat_predicate(value))
 
     def punctuate(
         self, stream: str, time: Predicate, groups: Mapping[str, Predicate] | None = None
@@ -51,19 +54,36 @@ class Control:
         entry = {"stream": stream, "kind": int(kind), "payload": payload.decode()}
         draft = self.directory / f".draft-{os.getpid()}-{id(entry)}"
         draft.write_text(json.dumps(entry))
-        number = sequence_end(self.directory, 0)
-        while True:
-            try:
-                os.link(draft, self.directory / f"{number:012d}.json")
-                break
-            except FileExistsError:
+        number = max(_numbers(self.directory), default=-1) + 1
+        try:
+            while not self._placed(draft, number):
                 number += 1
-        draft.unlink()
+        finally:
+            draft.unlink()
+
+    def _placed(self, draft: Path, number: int) -> bool:
+        """Whether the number was free; a link, unlike a rename, never replaces a file."""
+        try:
+            os.link(draft, self.directory / f"{number:012d}.json")
+        except FileExistsError:
+            return False
+        return True
+
+
+def heartbeat_predicate(value: Any) -> Predicate:
+    """What a heartbeat closes; a missing value would close everything, so it is refused."""
+    if value is None or isinstance(value, bool) or value != value:
+        raise JobError(f"a heartbeat is a value of the WATTR, not {value!r}")
+    return Predicate.below(value)
+
+
+def _numbers(directory: Path) -> set[int]:
+    return {int(path.stem) for path in directory.glob("*.json") if path.stem.isdecimal()}
 
 
 def sequence_end(directory: Path, start: int) -> int:
     """The number after the last entry, counting on from ``start`` without a gap."""
-    numbers = {int(path.stem) for path in directory.glob("*.json")}
+    numbers = _numbers(directory)
     while start in numbers:
         start += 1
     return start
@@ -75,6 +95,9 @@ def read_entries(directory: Path, start: int, end: int) -> Iterator[tuple[str, i
         path = directory / f"{number:012d}.json"
         try:
             entry = json.loads(path.read_text())
+            found = entry["stream"], entry["kind"], entry["payload"].encode()
         except FileNotFoundError:
             raise JobError(f"{path} is gone: a query still needs it to restart") from None
-        yield entry["stream"], entry["kind"], entry["payload"].encode()
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise JobError(f"{path} is not what slackwater.Control writes: mend it") from None
+        yield found

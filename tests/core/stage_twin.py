@@ -345,5 +345,3 @@ def histories(draw: st.DrawFn, shape: Shape, batches: int = 6, prods: bool = Fal
 def flat(outcome: Outcome) -> tuple[Any, ...]:
     """What must not depend on how the work was split."""
     return outcome.finals, outcome.lates
-
-

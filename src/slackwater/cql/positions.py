@@ -59,9 +59,7 @@ def unclosed(query: str) -> int:
     >>> unclosed("SELECT 'it")
     7
     """
-    found = tokens(query)
-    for token, following in zip(found, [*found[1:], None], strict=True):
-        comment = following is not None and token.text + following.text == "/*"
-        if token.text in ("'", '"', "`") or comment:
+    for token in tokens(query):
+        if token.text in ("'", '"', "`") or query.startswith("/*", token.start):
             return token.start
     return -1

@@ -36,6 +36,8 @@ def arrow_schema(ddl: str) -> pa.Schema:
     >>> arrow_schema("t bigint, price decimal(10,2)").types
     [DataType(int64), Decimal128Type(decimal128(10, 2))]
     """
+    if not isinstance(ddl, str) or not ddl.strip():
+        raise JobError(f"a stream's columns are text such as 't bigint, k string', not {ddl!r}")
     try:
         create = sqlglot.parse_one(f"CREATE TABLE t ({ddl})", dialect="spark")
         columns = create.this.expressions
@@ -45,7 +47,11 @@ def arrow_schema(ddl: str) -> pa.Schema:
     for column in columns:
         if not isinstance(column, exp.ColumnDef) or column.kind is None:
             raise JobError(f"cannot read the column {column.sql()!r} in {ddl!r}: say its type")
-        fields.append(pa.field(column.name, _arrow_type(column.kind)))
+        try:
+            fields.append(pa.field(column.name, _arrow_type(column.kind)))
+        except (ValueError, TypeError, LookupError) as error:
+            type_ = column.kind.sql(dialect="spark")
+            raise JobError(f"cannot read the type {type_} of {column.name!r}: {error}") from error
     return pa.schema(fields)
 
 

@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 import pyarrow as pa
 
+from slackwater.control import heartbeat_predicate
 from slackwater.core.contract import Context
 from slackwater.core.elements import Predicate
 from slackwater.core.envelope import (
@@ -18,6 +20,7 @@ from slackwater.core.envelope import (
     Kind,
     element_payload,
     page_payload,
+    read_element,
     to_every_shard,
     written_payload,
 )
@@ -31,10 +34,19 @@ from slackwater.observe.report import Report, report_of
 from slackwater.plan.stages import Plan, QueryStage
 
 
+class Snapshot(NamedTuple):
+    """All state of a replay between two batches."""
+
+    states: list[list[MemoryState]]
+    report: Report
+
+
 class Replay:
     """A running query in process: feed it micro-batches, get result tables."""
 
     def __init__(self, plan: Plan, expressions: Expressions, shards: int = 1) -> None:
+        if not isinstance(shards, int) or shards < 1:
+            raise JobError(f"shards={shards!r}: give a whole number, at least 1")
         self.plan, self.shards = plan, shards
         self._expressions = expressions
         self._states = [[MemoryState() for _ in range(shards)] for _ in plan.stages]
@@ -51,17 +63,15 @@ class Replay:
 
     def heartbeat(self, value: object) -> pa.Table:
         """From outside: no later tuple is below ``value``."""
-        return self.punctuate(Predicate.below(value))
+        return self.punctuate(heartbeat_predicate(value))
 
     def punctuate(self, time: Predicate, groups: Mapping[str, Predicate] | None = None) -> pa.Table:
         """From outside: no later tuple matches, on the WATTR and on group columns."""
-        payload = written_payload(time, groups or {})
-        return self.batch([], [(Kind.PUNCTUATION, payload)])
+        return self.batch([], [self._control(Kind.PUNCTUATION, time, groups or {})])
 
     def prod(self, time: Predicate, groups: Mapping[str, Predicate] | None = None) -> pa.Table:
         """Ask for results now: what is known of the open windows that match."""
-        payload = written_payload(time, groups or {})
-        return self.batch([], [(Kind.PROD, payload)])
+        return self.batch([], [self._control(Kind.PROD, time, groups or {})])
 
     def drain(self) -> pa.Table:
         """Close every window: the input has ended."""
@@ -91,15 +101,39 @@ class Replay:
             table, pending = self._onward(rows, outputs)
         return rows
 
-    def snapshot(self) -> list[list[MemoryState]]:
+    def snapshot(self) -> Snapshot:
         """A copy of all state, for tests that restart from it."""
-        return copy.deepcopy(self._states)
+        return copy.deepcopy(Snapshot(self._states, self._report))
 
-    def restore(self, states: list[list[MemoryState]]) -> None:
-        self._states = copy.deepcopy(states)
+    def restore(self, snapshot: Snapshot) -> None:
+        """Go back to what was copied, or take over from another replay of the same plan."""
+        self._states, self._report = copy.deepcopy(snapshot)
+        self.shards = len(self._states[0])
+
+    def _control(
+        self, kind: Kind, time: Predicate, groups: Mapping[str, Predicate]
+    ) -> tuple[Kind, bytes]:
+        """A punctuation or prod on its way in; what does not fit the query is refused here."""
+        layout = self.plan.stages[0].core.layout
+        types = {key.name: key.type for key in layout.keys}
+        place = f"WATTR {self.plan.stages[0].inputs[0]} ({layout.domain.type})"
+        try:
+            payload = written_payload(time, groups)
+            element = read_element(kind, payload, layout.domain)
+            for name, predicate in element.groups.items():
+                if name not in types:
+                    known = ", ".join(types) or "nothing"
+                    raise JobError(f"this query groups by {known}, not by {name!r}")
+                place = f"group column {name!r} ({types[name]})"
+                predicate.matches(pa.array([], types[name]))
+        except (ValueError, TypeError, OverflowError, AttributeError, pa.ArrowException) as error:
+            raise JobError(f"this does not fit {place}: {error}") from None
+        return kind, payload
 
     def _checked(self, page: pa.Table | pa.RecordBatch) -> pa.Table:
         table = pa.Table.from_batches([page]) if isinstance(page, pa.RecordBatch) else page
+        if not isinstance(table, pa.Table):
+            raise JobError(f"a page is a pyarrow Table or RecordBatch, not {type(page).__name__}")
         wanted = self.plan.stages[0].source_schema
         missing = [name for name in wanted.names if name not in table.schema.names]
         if missing:
@@ -107,7 +141,8 @@ class Replay:
                 f"a page of stream {self.plan.stream} has no column {missing[0]!r}; "
                 f"it has {', '.join(table.schema.names)}"
             )
-        return table.select(wanted.names).cast(wanted)
+        columns = [_cast(table.column(field.name), field) for field in wanted]
+        return pa.Table.from_arrays(columns, schema=wanted)
 
     def _ingest(self, stage: QueryStage, table: pa.Table) -> list[Envelope]:
         layout = stage.core.layout
@@ -147,3 +182,13 @@ class Replay:
             kind, payload = element_payload(element)
             pending += to_every_shard(kind, payload, self.shards)
         return rows.filter(pa.array(kinds == FINAL)), pending
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        return column.cast(field.type)
+    except pa.ArrowException as error:
+        raise JobError(
+            f"column {field.name!r} of a page is {column.type}, "
+            f"and the query was planned for {field.type}: {error}"
+        ) from None
