@@ -18,14 +18,14 @@ import pyarrow as pa
 from slackwater.cli.main import parser
 from slackwater.core.aggregates import AGGREGATES, make
 from slackwater.core.aggregates.base import Aggregate
-from slackwater.core.disorder.control import DisorderControl, Fixed
+from slackwater.core.disorder.control import DisorderControl
 from slackwater.core.windows.aggregate import WindowAggregate
 from slackwater.core.windows.bucket import Ingest
 from slackwater.core.windows.panelog import PaneLog
 from slackwater.cql.types import type_name
 
 DOCS = Path(__file__).parents[1] / "docs"
-OPERATORS = (Ingest, WindowAggregate, PaneLog, DisorderControl, Fixed)
+OPERATORS = (Ingest, WindowAggregate, PaneLog, DisorderControl)
 FACTS = ("Needs", "Time", "Space", "From")
 SAMPLES = {
     "integers": pa.int32(),
@@ -74,7 +74,7 @@ def _accepted(name: str, cls: type[Aggregate]) -> Iterator[tuple[str, Aggregate]
     for kind, type_ in SAMPLES.items():
         inputs = [type_] * cls.arity
         if cls.check(inputs) is None:
-            yield kind, make(name, inputs, pa.int64())
+            yield kind, make(name, inputs, pa.int64(), (0.5,) * cls.constants_needed)
 
 
 def _arguments(cls: type[Aggregate]) -> str:

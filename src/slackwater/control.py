@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from slackwater.core.elements import Predicate
-from slackwater.core.envelope import Kind, written_payload
+from slackwater.core.envelope import Kind, tick_payload, written_payload
 from slackwater.errors import JobError
 
 
@@ -49,6 +49,10 @@ class Control:
     ) -> None:
         """Results are wanted now, for what matches on the WATTR and on group columns."""
         self._write(stream, Kind.PROD, written_payload(time, groups or {}))
+
+    def tick(self, stream: str, now: Any) -> None:
+        """A moment on the clock of the stream's arrivals, so that time goes on without tuples."""
+        self._write(stream, Kind.TICK, tick_payload(now))
 
     def _write(self, stream: str, kind: Kind, payload: bytes) -> None:
         entry = {"stream": stream, "kind": int(kind), "payload": payload.decode()}

@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 from slackwater.core.aggregates import make
 from slackwater.core.contract import Context
-from slackwater.core.disorder.control import Fixed
+from slackwater.core.disorder.registry import EstimatorPlan
 from slackwater.core.elements import Predicate
 from slackwater.core.envelope import Envelope, Kind, to_every_shard, written_payload
 from slackwater.core.reference import windows as naive
@@ -73,7 +73,7 @@ class Shape:
 
     @property
     def plan(self) -> StagePlan:
-        estimator = None if self.slack is None else Fixed(self.slack)
+        estimator = None if self.slack is None else EstimatorPlan.fixed(self.slack)
         return StagePlan(self.layout, estimator, self.max_future)
 
 
@@ -177,7 +177,7 @@ class CoreDriver:
 
     def envelopes(self, batch: Batch) -> Iterable[Envelope]:
         for task in batch.tasks:
-            ingest = Ingest(self.plan.layout, self.shards, self.plan.max_future is not None)
+            ingest = Ingest(self.plan.layout, self.shards, self.plan.watch)
             yield from ingest.run(page_of(self.shape, page) for page in task)
         for kind, patterns in ((Kind.PROD, batch.prods), (Kind.PUNCTUATION, batch.punctuations)):
             for pattern in patterns:

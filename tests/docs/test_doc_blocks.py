@@ -79,6 +79,7 @@ def test_job_starts(block: Block, tmp_path: Path, spark: SparkSession) -> None:
     register_sources(spark)
     file = tmp_path / "job.toml"
     file.write_text(block.text.replace('"/data/', f'"{tmp_path}/'))
+    (tmp_path / "speeds" / "in").mkdir(parents=True)
     assert results_of(load_job(file), spark).isStreaming
 
 

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import pyarrow as pa
 
 from slackwater.core.elements import Predicate, Prod, Punctuation
-from slackwater.core.intervals import IntervalSet
+from slackwater.core.intervals import Bound, IntervalSet
 from slackwater.core.time import TimeDomain
 
 
@@ -22,6 +22,7 @@ class Kind(IntEnum):
     LATE = 2
     PROD = 3
     PUNCTUATION = 4
+    TICK = 5
 
 
 class Envelope(NamedTuple):
@@ -54,6 +55,15 @@ def element_payload(element: Punctuation | Prod) -> tuple[Kind, bytes]:
 def written_payload(time: Predicate, groups: Mapping[str, Predicate]) -> bytes:
     """A punctuation or prod as a user wrote it."""
     return _json({"time": time.to_json(), "groups": _groups(groups)})
+
+
+def tick_payload(now: Any) -> bytes:
+    """A moment on the clock of a stream's arrivals, as a user wrote it."""
+    return _json({"now": now})
+
+
+def read_tick(payload: bytes, domain: TimeDomain) -> Bound:
+    return domain.bound(json.loads(payload)["now"])
 
 
 def read_element(kind: int, payload: bytes, domain: TimeDomain) -> Punctuation | Prod:

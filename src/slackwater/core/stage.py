@@ -15,10 +15,11 @@ import numpy.typing as npt
 import pyarrow as pa
 
 from slackwater.core.contract import Context
-from slackwater.core.disorder.control import DisorderControl, Estimator
-from slackwater.core.disorder.summary import Summary
+from slackwater.core.disorder.control import DisorderControl
+from slackwater.core.disorder.registry import EstimatorPlan
+from slackwater.core.disorder.summary import Summary, Watch, summary_of
 from slackwater.core.elements import Element, Prod, Punctuation
-from slackwater.core.envelope import Envelope, Kind, read_element, read_page
+from slackwater.core.envelope import Envelope, Kind, read_element, read_page, read_tick
 from slackwater.core.intervals import INFINITY, Bound
 from slackwater.core.state import State, StateError, ValueCell
 from slackwater.core.windows.aggregate import LATE
@@ -30,18 +31,30 @@ class StagePlan:
     """What a stage computes; frozen, and sent to wherever it runs."""
 
     layout: AnyLayout
-    estimator: Estimator | None
+    estimator: EstimatorPlan | None
     max_future: Bound | None = None
     passing: Mapping[str, str] = field(default_factory=dict)
     """Group columns that the next stage groups by too, and their names there."""
+
+    @property
+    def watch(self) -> Watch:
+        """What the map side has to look at for this stage."""
+        by_arrival = self.layout.has_arrival
+        return Watch(
+            panes=self.max_future is not None and not by_arrival,
+            spread=self.estimator is not None and not self.estimator.is_fixed,
+            max_future=self.max_future if by_arrival else None,
+        )
 
 
 @dataclass
 class Counts:
     """Running totals of one shard. Over all shards they account for every tuple.
 
-    What concerns the whole stream (input, filtered, null, not_a_number) is counted by the
-    first shard only, since every shard hears it.
+    What concerns the whole stream (input, filtered, null, not_a_number, below, allowed) is
+    counted by the first shard only, since every shard hears it. ``below`` is how many
+    tuples came below the heartbeat, as the estimator counted them, and ``allowed`` how many
+    DRATIO permits.
     """
 
     input: int = 0
@@ -53,6 +66,8 @@ class Counts:
     late: int = 0
     revised: int = 0
     late_upstream: int = 0
+    below: int = 0
+    allowed: int = 0
 
 
 COUNT_NAMES = tuple(f.name for f in fields(Counts))
@@ -66,6 +81,7 @@ class BatchOutput:
     counts: Counts
     heartbeat: Bound
     progress: Bound
+    slack: float
 
 
 class Stage:
@@ -86,8 +102,8 @@ class Stage:
         for _, kind, payload in envelopes:
             by_kind[kind].append(payload)
         out: list[Element] = []
-        summary = Summary.together(map(Summary.from_bytes, by_kind[Kind.SUMMARY]))
-        ceiling = self._control.observe(summary)
+        summary = summary_of(by_kind[Kind.SUMMARY])
+        ceiling = self._control.observe(summary, self._now(by_kind[Kind.TICK]))
         self._count(summary)
         for payload in sorted(by_kind[Kind.PAGE]):
             page = read_page(payload, self.plan.layout.page_schema)
@@ -98,18 +114,21 @@ class Stage:
             prod = read_element(Kind.PROD, payload, self.plan.layout.domain)
             assert isinstance(prod, Prod)
             out += self._windows.prod(prod)
-        for punctuation in self._punctuations(summary, by_kind[Kind.PUNCTUATION]):
+        for punctuation in self._punctuations(by_kind[Kind.PUNCTUATION]):
             out += self._windows.advance(punctuation)
         return self._output(out)
 
-    def _punctuations(self, summary: Summary, given: list[bytes]) -> Iterator[Punctuation]:
+    def _now(self, ticks: list[bytes]) -> Bound | None:
+        domain = self.plan.layout.domain
+        return max((read_tick(payload, domain) for payload in ticks), default=None)
+
+    def _punctuations(self, given: list[bytes]) -> Iterator[Punctuation]:
         for payload in sorted(set(given)):
             punctuation = read_element(Kind.PUNCTUATION, payload, self.plan.layout.domain)
             assert isinstance(punctuation, Punctuation)
             yield punctuation
-        heartbeat = self._control.heartbeat(summary)
-        if heartbeat > self._windows.heartbeat:
-            yield Punctuation.heartbeat(heartbeat)
+        if self._control.heartbeat > self._windows.heartbeat:
+            yield Punctuation.heartbeat(self._control.heartbeat)
 
     def _below(self, page: pa.RecordBatch, ceiling: Bound) -> pa.RecordBatch:
         """A page without the partials that are too far in the future, which are counted."""
@@ -137,6 +156,11 @@ class Stage:
         self._counts.filtered += summary.filtered
         self._counts.null += summary.null
         self._counts.not_a_number += summary.not_a_number
+        self._counts.future += summary.future
+        plan = self.plan.estimator
+        if plan is not None and plan.is_steered:
+            self._counts.below = round(self._control.below)
+            self._counts.allowed = int(plan.drop_share * self._control.tuples)
 
     def _output(self, elements: list[Element]) -> BatchOutput:
         self._counts.late += self._windows.late
@@ -155,6 +179,7 @@ class Stage:
             counts=self._counts,
             heartbeat=self._windows.heartbeat,
             progress=self._control.progress,
+            slack=self._control.slack,
         )
 
     def _read_counts(self) -> Counts:

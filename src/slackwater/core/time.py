@@ -147,6 +147,12 @@ class TimeDomain:
             return moment.replace(tzinfo=None).isoformat(sep=" ")
         return str(tick if self.is_float else Fraction(int(tick), self.per_unit))
 
+    def show_length(self, ticks: float) -> str:
+        """A distance between ticks as a person reads it."""
+        if math.isinf(ticks):
+            return "-"
+        return f"{ticks / self.per_unit:g}" + (" s" if self.is_timestamp else "")
+
 
 def _timestamp_ticks(value: Any) -> int:
     if isinstance(value, (int, float, Decimal)):

@@ -6,7 +6,7 @@ import difflib
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from fractions import Fraction
+from typing import Any
 
 import pyarrow as pa
 from sqlglot import exp
@@ -17,6 +17,8 @@ from slackwater.core.stage import StagePlan
 from slackwater.core.time import TimeDomain
 from slackwater.core.windows.arithmetic import WindowSpec
 from slackwater.core.windows.layout import Layout
+from slackwater.core.windows.operators import AnyLayout
+from slackwater.core.windows.raw import RawLayout
 from slackwater.cql.parse import parse
 from slackwater.cql.positions import offset_of, paren_around
 from slackwater.cql.refusals import refuse
@@ -88,8 +90,9 @@ class _Compiler:
         refuse(self.query, select)
         source = self._source(select)
         names = [source.name, source.node.alias_or_name]
-        parts = SelectReader(self.query, select, source.schema, names).read()
         clause = self._clause(source)
+        partition = [] if clause is None else clause.partition
+        parts = SelectReader(self.query, select, source.schema, names, partition).read()
         if source.below is None:
             layout, inputs = self._first_layout(source, parts, clause)
         else:
@@ -150,58 +153,83 @@ class _Compiler:
                 return None
             raise self.error(
                 f"the stream {source.name} has no window clause", offset_of(source.node),
-                f"FROM {source.name} [RANGE 60 seconds, SLIDE 1 second, SLACK 5 seconds]",
+                f"FROM {source.name} [RANGE 60 seconds, SLIDE 1 second, DRATIO 1%]",
             )  # fmt: skip
         self.clauses.remove(found[0])
         return found[0]
 
     def _first_layout(
         self, source: _Source, parts: Select, clause: WindowClause | None
-    ) -> tuple[Layout, _Inputs]:
+    ) -> tuple[AnyLayout, _Inputs]:
         assert clause is not None
         window = WindowResolver(self.query, clause)
         wattr = window.wattr(source.name, source.schema)
         domain = window.domain(source.schema.field(wattr))
+        arrival = window.arrival(source.schema, domain)
         filtered = parts.where is not None and not self.external
-        inputs = [sql_of(exp.column(wattr, quoted=True))]
+        inputs = [sql_of(exp.column(name, quoted=True)) for name in (wattr, arrival) if name]
         if filtered and parts.where is not None:
             inputs.append(sql_of(parts.where))
-        spec = window.spec(domain)
-        return self._layout(source, parts, spec, domain, inputs, filtered=filtered)
+        shape: dict[str, Any] = {"filtered": filtered, "has_arrival": arrival is not None}
+        if not window.slides_on_every_tuple:
+            shape |= {"spec": window.spec(domain), "revise": window.revise(domain)}
+            return self._layout(source, parts, domain, inputs, shape)
+        if clause.revise is not None:
+            raise self.error(
+                "a window that slides on every tuple is not revised", clause.revise.offset,
+                "say how often to slide, or drop REVISE WITHIN",
+            )  # fmt: skip
+        assert clause.range is not None
+        shape |= {"range": window.raw_range(domain), "counted": clause.range.counted}
+        shape["partition"] = tuple(parts.partition)
+        return self._layout(source, parts, domain, inputs, shape)
 
     def _later_layout(
         self, source: _Source, below: QueryStage, parts: Select, clause: WindowClause | None
-    ) -> tuple[Layout, _Inputs]:
+    ) -> tuple[AnyLayout, _Inputs]:
         inner = below.core.layout
         inputs = ["`window`.`end`"]
+        shape: dict[str, Any] = {"time_is_window_end": isinstance(inner, Layout)}
         if clause is not None:
-            for given in (clause.slack, clause.max_future, clause.wattr):
-                if given is not None:
-                    raise self.error(
-                        "a query over a query takes its time from the query below", clause.offset,
-                        "give RANGE and SLIDE only",
-                    )  # fmt: skip
-            spec, reported = WindowResolver(self.query, clause).spec(inner.domain), None
+            shape["spec"] = self._later_spec(clause, inner.domain)
+        elif isinstance(inner, Layout):
+            slide = inner.spec.slide
+            shape["spec"] = WindowSpec(slide, slide, inner.domain.is_float)
+            shape["reported_range"] = inner.reported_range or inner.spec.range
         else:
-            slide, reported = inner.spec.slide, inner.reported_range or inner.spec.range
-            spec = WindowSpec(slide, slide, inner.domain.is_float)
+            raise self.error(
+                "the query below gives a result for each tuple, so this one needs a window",
+                offset_of(source.node), "FROM (…) [RANGE 60 seconds, SLIDE 60 seconds]",
+            )  # fmt: skip
+        shape["filtered"] = parts.where is not None
         if parts.where is not None:
             inputs.append(sql_of(parts.where))
         domain = TimeDomain(inner.domain.result_type)
-        return self._layout(
-            source, parts, spec, domain, inputs,
-            filtered=parts.where is not None, time_is_window_end=True, reported_range=reported,
-        )  # fmt: skip
+        return self._layout(source, parts, domain, inputs, shape)
+
+    def _later_spec(self, clause: WindowClause, domain: TimeDomain) -> WindowSpec:
+        beyond = clause.seen - {"RANGE", "SLIDE", "PARTITION"}
+        if beyond:
+            raise self.error(
+                "a query over a query takes its time from the query below", clause.offset,
+                f"give RANGE and SLIDE only, not {min(beyond)}",
+            )  # fmt: skip
+        window = WindowResolver(self.query, clause)
+        if window.slides_on_every_tuple:
+            raise self.error(
+                "a query over a query says how often it slides", clause.offset,
+                "add SLIDE, a whole number of times in RANGE",
+            )  # fmt: skip
+        return window.spec(domain)
 
     def _layout(
-        self, source: _Source, parts: Select, spec: WindowSpec, domain: TimeDomain,
-        inputs: list[str], filtered: bool, time_is_window_end: bool = False,
-        reported_range: Fraction | None = None,
-    ) -> tuple[Layout, _Inputs]:  # fmt: skip
+        self, source: _Source, parts: Select, domain: TimeDomain, inputs: list[str],
+        shape: dict[str, Any],
+    ) -> tuple[AnyLayout, _Inputs]:  # fmt: skip
         arguments = list(expressions_in(parts))
         key_sql = [sql for _, sql in parts.keys]
         types = self._types(source.schema, [*inputs, *key_sql, *arguments], parts)
-        self._check_inputs(types, inputs, filtered, parts)
+        self._check_inputs(types, inputs, shape["filtered"], parts)
         given = _Inputs((*inputs, *key_sql, *arguments), tuple(types))
         types = types[len(inputs) :]
         keys = [pa.field(name, type_) for (name, _), type_ in zip(parts.keys, types, strict=False)]
@@ -209,20 +237,17 @@ class _Compiler:
             if pa.types.is_map(key.type) or pa.types.is_list(key.type):
                 raise self.error(f"cannot group by {key.name!r}: it is a {type_name(key.type)}",
                                  parts.places[sql], "group by an element of it")  # fmt: skip
-        by_sql = dict(zip(arguments, types[len(keys) :], strict=True))
-        layout = Layout(
-            spec=spec,
-            domain=domain,
-            keys=tuple(keys),
-            aggregates=tuple(self._aggregates(parts, by_sql, domain)),
-            arguments=tuple(
-                tuple(arguments.index(sql) for sql in call.arguments) for call in parts.calls
-            ),
-            filtered=filtered,
-            time_is_window_end=time_is_window_end,
-            reported_range=reported_range,
-        )
-        return layout, given
+        argument_types = tuple(types[len(keys) :])
+        by_sql = dict(zip(arguments, argument_types, strict=True))
+        shape |= {
+            "domain": domain,
+            "keys": tuple(keys),
+            "aggregates": tuple(self._aggregates(parts, by_sql, domain)),
+            "arguments": tuple(tuple(map(arguments.index, c.arguments)) for c in parts.calls),
+        }
+        if "spec" in shape:
+            return Layout(**shape), given
+        return RawLayout(**shape, input_types=argument_types), given
 
     def _check_inputs(
         self, types: list[pa.DataType], inputs: list[str], filtered: bool, parts: Select
@@ -239,7 +264,8 @@ class _Compiler:
         made = []
         for call in parts.calls:
             try:
-                made.append(make(call.function, [types[sql] for sql in call.arguments], time))
+                inputs = [types[sql] for sql in call.arguments]
+                made.append(make(call.function, inputs, time, call.constants, call.distinct))
             except AggregateError as error:
                 raise self.error(str(error), call.offset, f"in {call.label}") from None
         return made
@@ -269,7 +295,7 @@ class _Compiler:
 
     def _finished(
         self, source: _Source, parts: Select, clause: WindowClause | None,
-        layout: Layout, inputs: _Inputs,
+        layout: AnyLayout, inputs: _Inputs,
     ) -> QueryStage:  # fmt: skip
         core = StagePlan(layout, None)
         if source.below is None and clause is not None:

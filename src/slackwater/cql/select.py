@@ -7,49 +7,16 @@ remains of a SELECT item or of HAVING is then an expression over these.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 from sqlglot import exp
 
-from slackwater.core.aggregates import AGGREGATES
+from slackwater.cql.calls import Call, CallError, function_of, is_wrapper, taken_apart
 from slackwater.cql.positions import offset_of, start_of
+from slackwater.cql.windows import Token
 from slackwater.errors import QueryError
-
-_NAMES: Mapping[type[exp.Expr], str] = {
-    exp.Count: "COUNT",
-    exp.Sum: "SUM",
-    exp.Avg: "AVG",
-    exp.Min: "MIN",
-    exp.Max: "MAX",
-    exp.Variance: "VAR_SAMP",
-    exp.VariancePop: "VAR_POP",
-    exp.Stddev: "STDDEV_SAMP",
-    exp.StddevSamp: "STDDEV_SAMP",
-    exp.StddevPop: "STDDEV_POP",
-    exp.First: "FIRST",
-    exp.FirstValue: "FIRST",
-    exp.Last: "LAST",
-    exp.LastValue: "LAST",
-    exp.ArgMin: "ARG_MIN",
-    exp.ArgMax: "ARG_MAX",
-}
-_ALIASES = {"AVERAGE": "AVG", "MEAN": "AVG", "STD": "STDDEV_SAMP"}
-HINTS = {
-    "COUNT DISTINCT": "count per value first: SELECT COUNT(*) FROM (… GROUP BY x) …",
-    "other": f"aggregates that can be had: {', '.join(AGGREGATES)}",
-}
-
-
-@dataclass
-class Call:
-    """An aggregate call: the function, its arguments as SQL, and where it stands."""
-
-    function: str
-    arguments: tuple[str, ...]
-    label: str
-    offset: int
 
 
 @dataclass
@@ -61,6 +28,8 @@ class Select:
     outputs: list[tuple[str, exp.Expr]] = field(default_factory=list)
     places: dict[str, int] = field(default_factory=dict)
     """Where each group expression stands in the query, by its SQL."""
+    partition: list[int] = field(default_factory=list)
+    """Which of the keys PARTITION BY names."""
     where: exp.Expr | None = None
     having: exp.Expr | None = None
 
@@ -74,9 +43,11 @@ class SelectReader:
     """Reads one SELECT over a source of known columns."""
 
     def __init__(
-        self, query: str, select: exp.Select, schema: pa.Schema, names: Sequence[str]
-    ) -> None:
+        self, query: str, select: exp.Select, schema: pa.Schema, names: Sequence[str],
+        partition: Sequence[Token] = (),
+    ) -> None:  # fmt: skip
         self.query, self.select, self.schema = query, select, schema
+        self.partition = partition
         self.qualifiers = {name.lower() for name in names if name}
         self.columns = {name.lower(): name for name in schema.names}
         self.result = Select()
@@ -118,6 +89,18 @@ class SelectReader:
             if sql not in self.result.places:
                 self.result.places[sql] = place
                 self.result.keys.append((name, sql))
+        self._read_partition()
+
+    def _read_partition(self) -> None:
+        """PARTITION BY columns are grouped by too, so that a result says of which it is."""
+        for token in self.partition:
+            column = exp.column(token.text.strip("`"))
+            column.this.meta["start"] = token.start
+            sql = sql_of(self._resolved(column))
+            if sql not in self.result.places:
+                self.result.places[sql] = token.start
+                self.result.keys.append((sql.strip("`"), sql))
+            self.result.partition.append([key for _, key in self.result.keys].index(sql))
 
     def _key_node(self, node: exp.Expr) -> tuple[exp.Expr, str]:
         """GROUP BY may name a SELECT item by its number or its alias."""
@@ -246,12 +229,12 @@ class SelectReader:
         def replace(part: exp.Expr) -> exp.Expr:
             if sql_of(part) in key_places:
                 return _marked(f"k{key_places[sql_of(part)]}", offset_of(part))
-            if isinstance(part, (exp.IgnoreNulls, exp.RespectNulls, exp.Filter)):
-                return self._call(part)
-            function = self._function(part)
-            return self._call(part) if function else part
+            return self._call(part) if is_wrapper(part) or function_of(part) else part
 
-        replaced = node.copy().transform(replace)
+        try:
+            replaced = node.copy().transform(replace)
+        except CallError as error:
+            raise self.error(error.message, error.node, error.hint) from None
         for column in list(replaced.find_all(exp.Column)):
             if column.meta.get("placeholder") or column.parts[0].name.lower() == "window":
                 continue
@@ -261,43 +244,20 @@ class SelectReader:
             )  # fmt: skip
         return replaced
 
-    def _function(self, node: exp.Expr) -> str | None:
-        """The aggregate that a node calls; an aggregate that there is not is refused."""
-        if type(node) in _NAMES:
-            return _NAMES[type(node)]
-        if isinstance(node, exp.Anonymous) and node.name.upper() in _ALIASES:
-            return _ALIASES[node.name.upper()]
-        if isinstance(node, exp.AggFunc):
-            raise self.error(f"the aggregate {_head(node)} cannot be had", node, HINTS["other"])
-        return None
-
     def _call(self, node: exp.Expr) -> exp.Expr:
-        condition, inner, ignore = None, node, False
-        while isinstance(inner, (exp.Filter, exp.IgnoreNulls, exp.RespectNulls)):
-            if isinstance(inner, exp.Filter):
-                condition = inner.expression.this
-                self._refuse_aggregates(condition, "use HAVING for conditions on aggregates")
-            ignore |= isinstance(inner, exp.IgnoreNulls)
-            inner = inner.this
-        function = self._function(inner)
-        if function is None:
-            raise self.error(f"{_head(inner)} is not an aggregate", inner, HINTS["other"])
-        arguments = _arguments(inner)
-        for argument in arguments:
-            if isinstance(argument, exp.Distinct):
-                raise self.error(
-                    f"{function}(DISTINCT …) cannot be had", inner, HINTS["COUNT DISTINCT"]
-                )
+        found = taken_apart(node)
+        if found.condition is not None:
+            self._refuse_aggregates(found.condition, "use HAVING for conditions on aggregates")
+        for argument in found.arguments:
             self._refuse_aggregates(argument, "aggregate the results of an inner query in FROM")
-        if ignore and function in ("FIRST", "LAST"):
-            function += " IGNORE NULLS"
-        place = start_of(self.query, inner)
-        call = Call(function, _conditional(arguments, condition), sql_of(node), place)
+        place = start_of(self.query, found.node)
+        arguments = _conditional(found.arguments, found.condition)
+        call = Call(found.function, arguments, sql_of(node), place, found.constants, found.distinct)
         return _marked(f"a{self._place(call)}", call.offset)
 
     def _place(self, call: Call) -> int:
         for place, known in enumerate(self.result.calls):
-            if (known.function, known.arguments) == (call.function, call.arguments):
+            if known.what == call.what:
                 return place
         self.result.calls.append(call)
         return len(self.result.calls) - 1
@@ -307,20 +267,6 @@ def _marked(name: str, offset: int) -> exp.Column:
     column = exp.column(name)
     column.meta.update({"placeholder": True, "start": offset})
     return column
-
-
-def _head(node: exp.Expr) -> str:
-    return sql_of(node).split("(")[0].upper()
-
-
-def _arguments(node: exp.Expr) -> list[exp.Expr]:
-    """The arguments of a call; COUNT(*) and COUNT(1) have none."""
-    if isinstance(node, exp.Count) and isinstance(node.this, (exp.Star, exp.Literal)):
-        return []
-    if isinstance(node, exp.Anonymous):
-        return list(node.expressions)
-    found = [node.this, node.expression, *node.expressions]
-    return [argument for argument in found if isinstance(argument, exp.Expr)]
 
 
 def _conditional(arguments: Sequence[exp.Expr], condition: exp.Expr | None) -> tuple[str, ...]:

@@ -303,7 +303,7 @@ class _Reader:
         return name
 
     def _tuples(self, item: str) -> str:
-        if item not in ("RANGE", "WINDOW"):
+        if item not in ("RANGE", "WINDOW", "ROWS"):
             raise self.error(
                 f"{item} cannot be counted in tuples", self.current,
                 "a window of so many tuples slides on every tuple: [RANGE 100 tuples]",

@@ -22,6 +22,7 @@ class Report(Counts):
 
     heartbeat: str = "-"
     progress: str = "-"
+    slack: str = "-"
 
     @property
     def rejected(self) -> int:
@@ -33,21 +34,36 @@ class Report(Counts):
         lost = self.rejected + self.filtered + self.in_no_window + self.late
         return self.input - lost
 
+    @property
+    def drop_share(self) -> float:
+        """The share of tuples that came below the heartbeat; DRATIO bounds it."""
+        usable = self.input - self.rejected
+        return self.below / usable if usable else 0.0
+
+    @property
+    def budget(self) -> int:
+        """How many more tuples DRATIO would let go now."""
+        return self.allowed - self.below
+
 
 def report_of(
-    counts: Iterable[Counts], heartbeat: Bound, progress: Bound, domain: TimeDomain
+    counts: Iterable[Counts], heartbeat: Bound, progress: Bound, slack: float, domain: TimeDomain
 ) -> Report:
     """One report from the counts of all shards."""
     sums = dict.fromkeys(COUNT_NAMES, 0)
     for count in counts:
         for name in COUNT_NAMES:
             sums[name] += getattr(count, name)
-    return Report(**sums, heartbeat=domain.show(heartbeat), progress=domain.show(progress))
+    return Report(
+        **sums,
+        heartbeat=domain.show(heartbeat),
+        progress=domain.show(progress),
+        slack=domain.show_length(slack),
+    )
 
 
 def report_from(values: Mapping[str, Any]) -> Report:
     """One report from metrics by name, as Spark observes them."""
-    counts = {name: int(values.get(name) or 0) for name in COUNT_NAMES}
-    return Report(
-        **counts, heartbeat=values["heartbeat"] or "-", progress=values["progress"] or "-"
-    )
+    found: dict[str, Any] = {name: int(values.get(name) or 0) for name in COUNT_NAMES}
+    found |= {name: values[name] or "-" for name in ("heartbeat", "progress", "slack")}
+    return Report(**found)

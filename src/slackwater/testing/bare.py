@@ -7,7 +7,6 @@ from collections.abc import Iterable
 import pyarrow as pa
 
 from slackwater.core.contract import Context
-from slackwater.core.disorder.control import Fixed
 from slackwater.core.elements import Element, Predicate, Prod, Punctuation
 from slackwater.core.intervals import INFINITY
 from slackwater.core.state import MemoryState
@@ -27,6 +26,11 @@ class BareSteps:
             raise NotOnThisHostError("a query over a query has two operators")
         if plan.stages[0].core.max_future is not None:
             raise NotOnThisHostError("MAX FUTURE is kept by the controller")
+        estimator = plan.stages[0].core.estimator
+        if estimator is not None and not estimator.is_fixed:
+            raise NotOnThisHostError("estimators are run by the controller")
+        if plan.stages[0].core.layout.has_arrival:
+            raise NotOnThisHostError("arrival times are for the controller")
         self._stage = plan.stages[0]
         self._layout = self._stage.core.layout
         self._state = MemoryState()
@@ -50,8 +54,8 @@ class BareSteps:
             out += operator.process(self._layout.page_of(ticks[usable], columns))
             out += operator.settle()
         estimator = self._stage.core.estimator
-        if isinstance(estimator, Fixed):
-            heartbeat = self._highest - estimator.constant
+        if estimator is not None and estimator.is_fixed:
+            heartbeat = self._highest - estimator.slack
             if heartbeat > operator.heartbeat:
                 out += operator.advance(Punctuation.heartbeat(heartbeat))
         return self._results(operator, out)

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from slackwater.core.aggregates import AGGREGATES, AggregateError, make
 from slackwater.core.aggregates.base import Aggregate
 from slackwater.core.grouping import group
-from slackwater.core.reference.aggregates import TWINS, DecimalType, evaluate
+from slackwater.core.reference.aggregates import TWINS, DecimalType, distinct, evaluate
 
 INT64 = 2**63
 EPOCH = dt.datetime(1970, 1, 1)
@@ -61,7 +61,7 @@ def test_an_aggregate_equals_its_twin_however_it_is_merged(name, data):
     cases = [types for function, types in _cases() if function == name]
     types = data.draw(st.sampled_from(cases))
     time = data.draw(st.sampled_from(list(TICKS)))
-    aggregate = make(name, types, time)
+    aggregate = _made(name, types, time)
     value = st.tuples(*(st.none() | VALUES[type_] for type_ in types))
     row = st.tuples(st.integers(0, 2), TICKS[time], value)
     chunks = data.draw(st.lists(st.lists(row, min_size=1, max_size=8), min_size=1, max_size=5))
@@ -74,6 +74,57 @@ def test_an_aggregate_equals_its_twin_however_it_is_merged(name, data):
         decimal = types[0] if pa.types.is_decimal(types[0]) else None
         digits = decimal and DecimalType(decimal.precision, decimal.scale)
         assert _alike(aggregate, found[code], evaluate(name, columns, digits), columns[0])
+
+
+@settings(max_examples=40)
+@pytest.mark.parametrize("name", ["COUNT", "SUM", "AVG", "MEDIAN"])
+@given(data=st.data())
+def test_over_distinct_values_it_is_as_over_a_set(name, data):
+    """DISTINCT: repeated values, in one page or in several, count once; nulls never."""
+    type_ = data.draw(st.sampled_from([pa.int8(), pa.float64()]))
+    aggregate = make(name, [type_], pa.int64(), distinct=True)
+    values = st.sampled_from([0.0, -0.0, 1.0, 2.5, math.nan])
+    value = st.tuples(st.none() | (values if type_ == pa.float64() else st.integers(0, 3)))
+    row = st.tuples(st.integers(0, 2), TICKS[pa.int64()], value)
+    chunks = data.draw(st.lists(st.lists(row, min_size=1, max_size=8), min_size=1, max_size=4))
+    found = _through_partials(aggregate, chunks, pa.int64(), data)
+    for code in {code for chunk in chunks for code, _, _ in chunk}:
+        members = [each[0] for chunk in chunks for at, _, each in chunk if at == code]
+        assert _alike(aggregate, found[code], evaluate(name, [distinct(members)]), members)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=400), st.sampled_from([0.0, 0.1, 0.9]))
+def test_an_approximate_percentile_is_close_in_rank(values, share):
+    """The value found has about the asked share of the others below it."""
+    aggregate = make("APPROX_PERCENTILE", [pa.float64()], pa.int64(), (share,))
+    (found,) = _through_pages(aggregate, values, 3)
+    below, up_to = (sum(v < found for v in values), sum(v <= found for v in values))
+    slack = 2 + 0.02 * len(values)
+    assert below - slack <= share * len(values) <= up_to + slack
+
+
+def test_an_approximate_distinct_count_is_close():
+    """A hundred thousand values, in pages that overlap: within four standard deviations."""
+    values = [float(i % 100_000) for i in range(150_000)]
+    for error in (0.03, 0.1):
+        aggregate = make("APPROX_COUNT_DISTINCT", [pa.float64()], pa.int64(), (error,))
+        (found,) = _through_pages(aggregate, values, 4)
+        assert abs(found - 100_000) <= 4 * error * 100_000
+
+
+def _through_pages(aggregate: Aggregate, values: list[float], pages: int) -> list[Any]:
+    parts = []
+    for at in range(pages):
+        column = pa.array(values[at::pages], pa.float64())
+        groups, _ = group([np.zeros(len(column), dtype=np.int64)])
+        parts += [aggregate.lift(groups, [column])] if len(column) else []
+    groups, _ = group([np.zeros(len(parts), dtype=np.int64)])
+    columns = [pa.concat_arrays(column) for column in zip(*parts, strict=True)]
+    return aggregate.finish(aggregate.merge(groups, columns)).to_pylist()
+
+
+def _made(name: str, types: Any, time: pa.DataType) -> Aggregate:
+    return make(name, types, time, (0.5,) * AGGREGATES[name].constants_needed)
 
 
 def _through_partials(aggregate: Aggregate, chunks: Any, time: pa.DataType, data: Any) -> Any:
@@ -121,7 +172,9 @@ def _alike(aggregate: Aggregate, found: Any, expected: Any, values: list[Any]) -
         return math.isnan(expected) and math.isnan(found)
     if found == expected:
         return True
-    finite = [abs(float(v)) for v in values if v is not None]
+    finite = [abs(float(v)) for v in values if v is not None and math.isfinite(v)]
+    if aggregate.function == "APPROX_PERCENTILE":
+        return min(finite) * (1 - 1e-9) <= abs(found) <= max(finite) * (1 + 1e-9) or found == 0
     if aggregate.function.startswith(("VAR", "STDDEV")):
         return _close_spread(aggregate.function, found, expected, max(finite))
     return abs(found - expected) <= 1e-14 * sum(finite)
@@ -149,7 +202,7 @@ def test_a_group_of_nulls_is_null_or_none_are_counted(name):
     """Nothing but nulls: COUNT is zero, everything else is null."""
     cls = AGGREGATES[name]
     types = next(types for function, types in _cases() if function == name)
-    aggregate = make(name, types, pa.int64())
+    aggregate = _made(name, types, pa.int64())
     groups, _ = group([np.zeros(2, dtype=np.int64)])
     columns = [pa.nulls(2, type_) for type_ in types]
     columns += [pa.array([1, 2])] if cls.uses_time else []
@@ -173,6 +226,35 @@ def test_a_variance_keeps_its_digits_far_from_zero():
 def test_equal_values_have_no_variance():
     """One hundred times 0.1 has variance zero, to the last digit."""
     assert _of("VAR_POP", pa.array([0.1] * 100)) == 0.0
+
+
+@pytest.mark.parametrize("odd", [math.nan, math.inf, -math.inf])
+def test_a_spread_beside_infinity_is_not_a_number(odd):
+    """One value that is no number: NaN, in its own group only; of a sample of one still null."""
+    values, codes = pa.array([odd, 1.0, 2.0, 5.0, odd]), np.array([0, 0, 1, 1, 2])
+    population, sample = (_by_group(name, values, codes) for name in ("VAR_POP", "VAR_SAMP"))
+    assert [math.isnan(found) for found in population] == [True, False, True]
+    assert population[1] == 2.25
+    assert math.isnan(sample[0]) and sample[1:] == [4.5, None]
+
+
+@pytest.mark.parametrize("values", [[1e308, -1e308], [1e200, 2e200, 3e200]])
+def test_a_spread_too_large_for_a_float_is_no_number_and_no_error(values):
+    """Squares beyond 1e308: infinite or NaN, and nothing is raised."""
+    assert not math.isfinite(_of("STDDEV_POP", pa.array(values)))
+
+
+@pytest.mark.parametrize(
+    ("type_", "value"),
+    [
+        (pa.decimal128(38, 0), Decimal(10**34)),
+        (pa.decimal128(38, 0), Decimal(-(10**34))),
+        (pa.decimal128(38, 36), Decimal("-1.5")),
+    ],
+)
+def test_a_decimal_mean_too_large_for_its_type_is_null(type_, value):
+    """AVG has four digits more after the point, so fewer before it: null where they lack."""
+    assert _of("AVG", pa.array([value], type_)) is None
 
 
 def test_an_integer_sum_outside_64_bits_is_null():
@@ -214,6 +296,10 @@ def test_what_cannot_be_had_is_refused_with_its_reason(name, types, message):
 
 
 def _of(name: str, values: pa.Array, *more: pa.Array) -> Any:
+    return _by_group(name, values, np.zeros(len(values), dtype=np.int64), *more)[0]
+
+
+def _by_group(name: str, values: pa.Array, codes: Any, *more: pa.Array) -> list[Any]:
     aggregate = make(name, [values.type], pa.int64())
-    groups, _ = group([np.zeros(len(values), dtype=np.int64)])
-    return aggregate.finish(aggregate.lift(groups, [values, *more]))[0].as_py()
+    groups, _ = group([codes])
+    return aggregate.finish(aggregate.lift(groups, [values, *more])).to_pylist()

@@ -38,10 +38,16 @@ class Aggregate(ABC):
     """Whether a partial holds every value, so that merging saves nothing."""
     parameters: ClassVar[tuple[str, ...]] = ()
     """The constants that a call may give after its arguments; each is a field."""
+    constants_needed: ClassVar[int] = 0
 
     @classmethod
     def check(cls, inputs: Sequence[pa.DataType]) -> str | None:
         """Why these input types cannot be had, or None."""
+        return None
+
+    @classmethod
+    def check_constants(cls, constants: Sequence[float]) -> str | None:
+        """Why these constants cannot be had, or None."""
         return None
 
     @property
@@ -73,8 +79,19 @@ def needs_number(cls: type[Aggregate], inputs: Sequence[pa.DataType]) -> str | N
     return f"{cls.function} needs a number, but this is {inputs[0]}"
 
 
+def needs_share(cls: type[Aggregate], constants: Sequence[float]) -> str | None:
+    if all(0 <= share <= 1 for share in constants):
+        return None
+    return f"{cls.function} needs a share from 0 to 1, not {constants[0]:g}"
+
+
 def valid_rows(column: pa.Array) -> Mask:
     return np.asarray(pc.is_valid(column))
+
+
+def as_floats(column: pa.Array) -> pa.Array:
+    """Numbers as float64; an integer of more than 53 bits loses its last digits, as in Spark."""
+    return column.cast(pa.float64(), safe=False)
 
 
 def masked(values: npt.NDArray[np.generic], present: Mask, type_: pa.DataType) -> pa.Array:

@@ -14,7 +14,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slackwater.core.aggregates.base import Aggregate, masked, needs_number, valid_rows
+from slackwater.core.aggregates.base import (
+    Aggregate,
+    as_floats,
+    masked,
+    needs_number,
+    needs_share,
+    valid_rows,
+)
 from slackwater.core.grouping import Groups, group
 
 Offsets = npt.NDArray[np.int64]
@@ -61,6 +68,11 @@ class Percentile(Aggregate):
     function: ClassVar[str] = "PERCENTILE"
     parameters: ClassVar[tuple[str, ...]] = ("share",)
     holistic: ClassVar[bool] = True
+    constants_needed: ClassVar[int] = 1
+
+    @classmethod
+    def check_constants(cls, constants: Sequence[float]) -> str | None:
+        return needs_share(cls, constants)
 
     @classmethod
     def check(cls, inputs: Sequence[pa.DataType]) -> str | None:
@@ -76,7 +88,7 @@ class Percentile(Aggregate):
 
     def lift(self, groups: Groups, inputs: Sequence[pa.Array]) -> list[pa.Array]:
         rows = valid_rows(inputs[0])
-        values = inputs[0].filter(pa.array(rows)).cast(pa.float64())
+        values = as_floats(inputs[0].filter(pa.array(rows)))
         return [lists(groups.codes[rows], values, groups.count)]
 
     def merge(self, groups: Groups, partials: Sequence[pa.Array]) -> list[pa.Array]:
@@ -107,6 +119,7 @@ class Median(Percentile):
 
     function: ClassVar[str] = "MEDIAN"
     parameters: ClassVar[tuple[str, ...]] = ()
+    constants_needed: ClassVar[int] = 0
 
 
 def exploded(column: pa.LargeListArray) -> tuple[npt.NDArray[np.int64], pa.Array]:

@@ -1,7 +1,8 @@
 """VARIANCE and STDDEV, sample and population, merged without loss of digits.
 
 The partial is (count, mean, sum of squared deviations), so that a merge never subtracts
-two large numbers from each other.
+two large numbers from each other. Where a value is NaN or infinite the result is NaN, and
+where the squares are too large for a float it is infinite or NaN, as in Spark.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slackwater.core.aggregates.base import Aggregate, masked, needs_number, valid_rows
+from slackwater.core.aggregates.base import Aggregate, as_floats, masked, needs_number, valid_rows
 from slackwater.core.grouping import Groups
 
 Floats = npt.NDArray[np.float64]
@@ -43,7 +44,7 @@ class Variance(Aggregate):
     def lift(self, groups: Groups, inputs: Sequence[pa.Array]) -> list[pa.Array]:
         rows = valid_rows(inputs[0])
         groups = groups.where(rows)
-        values = np.asarray(inputs[0].filter(pa.array(rows)).cast(pa.float64()))
+        values = np.asarray(as_floats(inputs[0].filter(pa.array(rows))))
         ones = np.ones(len(values), dtype=np.int64)
         return _combined(groups, ones, values, np.zeros(len(values)))
 
@@ -92,11 +93,12 @@ def _combined(
     anchors = np.zeros(groups.count)
     present = counts > 0
     anchors[groups.codes[present][::-1]] = means[present][::-1]
-    offsets: Floats = np.where(present, means - anchors[groups.codes], 0.0)
     weights: Floats = counts.astype(np.float64)
-    mean = anchors + _sum(groups, weights * offsets) / safe
-    deviations = np.where(present, means - mean[groups.codes], 0.0)
-    spread = _sum(groups, squares) + _sum(groups, weights * deviations**2)
+    with np.errstate(over="ignore", invalid="ignore"):  # infinities go through to the result
+        offsets: Floats = np.where(present, means - anchors[groups.codes], 0.0)
+        mean = anchors + _sum(groups, weights * offsets) / safe
+        deviations = np.where(present, means - mean[groups.codes], 0.0)
+        spread = _sum(groups, squares) + _sum(groups, weights * deviations**2)
     return [pa.array(totals), pa.array(mean), pa.array(spread)]
 
 

@@ -16,7 +16,14 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slackwater.core.aggregates.base import Aggregate, masked, needs_number, valid_rows
+from slackwater.core.aggregates.base import (
+    Aggregate,
+    as_floats,
+    masked,
+    needs_number,
+    needs_share,
+    valid_rows,
+)
 from slackwater.core.aggregates.holistic import exploded, lists
 from slackwater.core.grouping import Groups
 from slackwater.core.hashing import hash_column
@@ -37,6 +44,12 @@ class ApproxCountDistinct(Aggregate):
     function: ClassVar[str] = "APPROX_COUNT_DISTINCT"
     parameters: ClassVar[tuple[str, ...]] = ("error",)
     approximate: ClassVar[bool] = True
+
+    @classmethod
+    def check_constants(cls, constants: Sequence[float]) -> str | None:
+        if all(0.005 <= error <= 0.4 for error in constants):
+            return None
+        return f"{cls.function} needs a deviation from 0.005 to 0.4, not {constants[0]:g}"
 
     @property
     def kept(self) -> int:
@@ -85,13 +98,21 @@ class ApproxCountDistinct(Aggregate):
 
 @dataclass(frozen=True)
 class ApproxPercentile(Aggregate):
-    """The value at a share of the way through the values, from a t-digest for each group."""
+    """The value at a share of the way through the values, from a t-digest for each group.
+
+    NaN and infinities are left out.
+    """
 
     share: float = 0.5
 
     function: ClassVar[str] = "APPROX_PERCENTILE"
     parameters: ClassVar[tuple[str, ...]] = ("share",)
     approximate: ClassVar[bool] = True
+    constants_needed: ClassVar[int] = 1
+
+    @classmethod
+    def check_constants(cls, constants: Sequence[float]) -> str | None:
+        return needs_share(cls, constants)
 
     @classmethod
     def check(cls, inputs: Sequence[pa.DataType]) -> str | None:
@@ -106,10 +127,11 @@ class ApproxPercentile(Aggregate):
         return pa.float64()
 
     def lift(self, groups: Groups, inputs: Sequence[pa.Array]) -> list[pa.Array]:
-        floats = np.asarray(inputs[0].cast(pa.float64()).fill_null(np.nan))
-        rows = valid_rows(inputs[0]) & ~np.isnan(floats)
+        floats = np.asarray(as_floats(inputs[0]).fill_null(np.nan))
+        rows = valid_rows(inputs[0]) & np.isfinite(floats)
         column = lists(groups.codes[rows], pa.array(floats[rows]), groups.count)
-        values, offsets = np.asarray(column.values), np.asarray(column.offsets).tolist()
+        # a copy: datasketches takes no read-only array
+        values, offsets = np.array(column.values), np.asarray(column.offsets).tolist()
         digests = []
         for start, end in pairwise(offsets):
             digest = datasketches.tdigest_double(DIGEST_SIZE)

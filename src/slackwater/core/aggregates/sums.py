@@ -141,7 +141,7 @@ class Avg(Aggregate):
         divisors = pa.array(np.where(counts > 0, counts, 1)).cast(pa.decimal256(19, 0))
         quotients = pc.divide(sums.cast(pa.decimal256(38, scale)), divisors)
         rounded = pc.round(quotients, self.result_type.scale, "half_towards_infinity")
-        return rounded.cast(self.result_type)
+        return _fitting(rounded, self.result_type)
 
 
 def _float_sum(groups: Groups, column: pa.Array) -> pa.Array:
@@ -193,7 +193,11 @@ def _decimal_result(parts: Limbs, present: npt.NDArray[np.bool_], type_: pa.Data
     bits = np.packbits(fits, bitorder="little")
     buffers = [pa.py_buffer(bits), pa.py_buffer(words)]
     wide = pa.Array.from_buffers(pa.decimal128(38, type_.scale), len(fits), buffers)
-    limit = pa.scalar(Decimal(10**type_.precision - 1), pa.decimal128(38, 0))
-    unscaled = pa.Array.from_buffers(pa.decimal128(38, 0), len(fits), buffers)
-    small = pc.less_equal(pc.abs(unscaled), limit)
-    return pc.if_else(small, wide, pa.scalar(None, wide.type)).cast(type_)
+    return _fitting(wide, type_)
+
+
+def _fitting(values: pa.Array, type_: pa.DataType) -> pa.Array:
+    """Decimals in a type that keeps their digits after the point; null where one is too large."""
+    largest = Decimal((0, (9,) * type_.precision, -type_.scale))
+    small = pc.less_equal(pc.abs(values), pa.scalar(largest, values.type))
+    return pc.if_else(small, values, pa.scalar(None, values.type)).cast(type_)

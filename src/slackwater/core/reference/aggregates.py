@@ -118,7 +118,7 @@ def last_present(values: Values, ticks: Values) -> Any:
 
 
 def variance(values: Values, sample: bool) -> float | None:
-    """The mean square distance from the mean, exact until the last step."""
+    """The mean square distance from the mean, exact until the last step; NaN beside infinity."""
     present = [float(value) for value in _present(values)]
     divisor = len(present) - 1 if sample else len(present)
     if divisor < 1:
@@ -127,13 +127,32 @@ def variance(values: Values, sample: bool) -> float | None:
         return math.nan
     exact = [Fraction(value) for value in present]
     centre = sum(exact, Fraction()) / len(exact)
-    return float(sum(((value - centre) ** 2 for value in exact), Fraction()) / divisor)
+    try:
+        return float(sum(((value - centre) ** 2 for value in exact), Fraction()) / divisor)
+    except OverflowError:
+        return math.inf
 
 
 def deviation(values: Values, sample: bool) -> float | None:
     """The root of the variance."""
     square = variance(values, sample)
     return None if square is None else math.sqrt(square)
+
+
+def distinct(values: Values) -> list[Any]:
+    """The different values that are not null; one NaN and one zero."""
+    present = [0.0 if value == 0.0 else value for value in _present(values)]
+    return list({rank(value): value for value in present}.values())
+
+
+def percentile(values: Values, share: float = 0.5) -> float | None:
+    """Between the two neighbours at a share of the way through the sorted values, in line."""
+    present = sorted((float(value) for value in _present(values)), key=rank)
+    if not present:
+        return None
+    place = share * (len(present) - 1)
+    low, high = present[math.floor(place)], present[math.ceil(place)]
+    return low if low == high else low + (place - math.floor(place)) * (high - low)
 
 
 TWINS: Mapping[str, Callable[..., Any]] = MappingProxyType(
@@ -153,6 +172,12 @@ TWINS: Mapping[str, Callable[..., Any]] = MappingProxyType(
         "LAST IGNORE NULLS": last_present,
         "ARG_MIN": arg_min,
         "ARG_MAX": arg_max,
+        "MEDIAN": percentile,
+        "PERCENTILE": percentile,
+        "APPROX_COUNT_DISTINCT": lambda values: len(distinct(values)),
+        "APPROX_PERCENTILE": lambda values: percentile(
+            [value for value in _present(values) if math.isfinite(value)]
+        ),
     }
 )
 

@@ -8,18 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slackwater.core.disorder.summary import Summary
+from slackwater.core.disorder.batch import Moments
+from slackwater.core.disorder.spread import SAMPLE, spread_of
+from slackwater.core.disorder.summary import Summary, Watch
 from slackwater.core.envelope import Envelope, Kind, page_payload, to_every_shard
 from slackwater.core.grouping import group
 from slackwater.core.hashing import shard_of
 from slackwater.core.time import Ticks
 from slackwater.core.windows.operators import AnyLayout
 
+Rows = npt.NDArray[np.bool_]
+COUNTS_ONLY = Watch()
 ROWS_HELD = 1_000_000
 ROWS_PER_ENVELOPE = 200_000
 
@@ -28,7 +33,7 @@ ROWS_PER_ENVELOPE = 200_000
 class Ingest:
     """One task's front: tuples in, partials by pane and group and a summary out.
 
-    ``count_panes`` is needed where MAX FUTURE is in force.
+    ``watch`` says what the summary has to tell besides counts and the largest tick.
 
     Needs: Arrow pages with the WATTR first; tuples in any order
     Time: one grouped pass over each page
@@ -38,7 +43,7 @@ class Ingest:
 
     layout: AnyLayout
     shards: int
-    count_panes: bool = False
+    watch: Watch = COUNTS_ONLY
     _held: list[pa.RecordBatch] = field(default_factory=list)
     _summaries: list[Summary] = field(default_factory=list)
 
@@ -54,9 +59,10 @@ class Ingest:
 
     def _take(self, page: pa.RecordBatch) -> None:
         ticks, usable = self.layout.ticks(page.column(0))
-        unusable = len(usable) - int(usable.sum())
         null = page.column(0).null_count
+        unusable = len(usable) - int(usable.sum())
         columns = page.columns[1:]
+        arrivals, usable, future = self._arrivals(columns, ticks, usable)
         wanted = usable
         if self.layout.filtered:
             keep = np.asarray(columns.pop(0).fill_null(False))
@@ -67,8 +73,8 @@ class Ingest:
                 filtered=int(usable.sum() - wanted.sum()),
                 null=null,
                 not_a_number=unusable - null,
-                high=_high(ticks, usable),
-                panes=self._pane_counts(ticks[usable]) if self.count_panes else (),
+                future=future,
+                **self._observed(_of(ticks, usable), _of(arrivals, usable)),
             )
         )
         if not wanted.all():
@@ -76,6 +82,37 @@ class Ingest:
             columns = [column.filter(pa.array(wanted)) for column in columns]
         if len(ticks):
             self._held.append(self.layout.page_of(ticks, columns))
+
+    def _arrivals(
+        self, columns: list[pa.Array], ticks: Ticks, usable: Rows
+    ) -> tuple[Ticks | None, Rows, int]:
+        """When the tuples arrived, and which are not too far ahead of that; a null is unknown."""
+        if not self.layout.has_arrival:
+            return None, usable, 0
+        found, known = self.layout.domain.ticks(columns.pop(0))
+        arrivals: Ticks = np.where(known, found, ticks)
+        if self.watch.max_future is None:
+            return arrivals, usable, 0
+        far = usable & (ticks - arrivals > self.watch.max_future)
+        return arrivals, usable & ~far, int(far.sum())
+
+    def _observed(self, ticks: Ticks, arrivals: Ticks | None) -> dict[str, Any]:
+        """What the summary says of usable tuples: no tuple is from after its arrival."""
+        if len(ticks) == 0:
+            return {}
+        seen: dict[str, Any] = {"high": ticks.max().item()}
+        if arrivals is not None:
+            ticks = np.minimum(ticks, arrivals)
+            seen = {"high": ticks.max().item(), "arrival": arrivals.max().item()}
+        if self.watch.panes:
+            seen["panes"] = self._pane_counts(ticks)
+        if self.watch.spread:
+            seen["spreads"] = (spread_of(ticks),)
+            if arrivals is not None:
+                few = slice(None, None, -(-len(ticks) // SAMPLE))
+                delays = (arrivals[few] - ticks[few]).astype(np.float64)
+                seen["delays"] = (Moments.of(delays),)
+        return seen
 
     def _pane_counts(self, ticks: Ticks) -> tuple[tuple[int, int, int | float], ...]:
         panes = self.layout.pane_of(ticks)
@@ -106,7 +143,5 @@ def deal(layout: AnyLayout, page: pa.RecordBatch, shards: int) -> Iterator[Envel
             yield Envelope(index, Kind.PAGE, page_payload(piece))
 
 
-def _high(ticks: Ticks, usable: npt.NDArray[np.bool_]) -> int | float | None:
-    if not usable.any():
-        return None
-    return (ticks if usable.all() else ticks[usable]).max().item()
+def _of(ticks: Any, usable: Rows) -> Any:
+    return ticks if ticks is None or usable.all() else ticks[usable]

@@ -25,10 +25,10 @@ TUPLES = pa.field("tuples", pa.int64())
 class Aggregation:
     """What is computed for each group, and the columns of its partials and results.
 
-    An input page has the WATTR first, then ``keep`` (whether WHERE holds) if ``filtered``,
-    then the keys, then the distinct argument columns; ``arguments`` says which of these
-    each aggregate takes. A partial has the keys, the number of tuples, and each
-    aggregate's partial columns.
+    An input page has the WATTR first, then the arrival time if ``has_arrival``, then
+    ``keep`` (whether WHERE holds) if ``filtered``, then the keys, then the distinct
+    argument columns; ``arguments`` says which of these each aggregate takes. A partial has
+    the keys, the number of tuples, and each aggregate's partial columns.
     """
 
     domain: TimeDomain
@@ -36,6 +36,7 @@ class Aggregation:
     aggregates: tuple[Aggregate, ...]
     arguments: tuple[tuple[int, ...], ...]
     filtered: bool = False
+    has_arrival: bool = False
     time_is_window_end: bool = False
     """Whether the first column holds window ends: a result's own time is just before."""
 

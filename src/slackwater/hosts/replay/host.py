@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
@@ -21,6 +21,8 @@ from slackwater.core.envelope import (
     element_payload,
     page_payload,
     read_element,
+    read_tick,
+    tick_payload,
     to_every_shard,
     written_payload,
 )
@@ -73,6 +75,16 @@ class Replay:
         """Ask for results now: what is known of the open windows that match."""
         return self.batch([], [self._control(Kind.PROD, time, groups or {})])
 
+    def tick(self, now: Any) -> pa.Table:
+        """A moment on the clock of the arrivals, so that time goes on while no tuple comes."""
+        domain = self.plan.stages[0].core.layout.domain
+        payload = tick_payload(now)
+        try:
+            read_tick(payload, domain)
+        except (ValueError, TypeError, OverflowError) as error:
+            raise JobError(f"a tick is a moment of the WATTR's type: {error}") from None
+        return self.batch([], [(Kind.TICK, payload)])
+
     def drain(self) -> pa.Table:
         """Close every window: the input has ended."""
         return self.punctuate(Predicate())
@@ -95,7 +107,7 @@ class Replay:
             if number == 0:
                 self._report = report_of(
                     [o.counts for o in outputs], outputs[0].heartbeat, outputs[0].progress,
-                    stage.core.layout.domain,
+                    outputs[0].slack, stage.core.layout.domain,
                 )  # fmt: skip
             rows = self._results(stage, outputs)
             table, pending = self._onward(rows, outputs)
@@ -150,7 +162,7 @@ class Replay:
             table = self._expressions.filter(table, stage.where)
         arrays = self._expressions.evaluate(table, stage.inputs)
         page = pa.RecordBatch.from_arrays(arrays, names=[f"c{i}" for i in range(len(arrays))])
-        ingest = Ingest(layout, self.shards, count_panes=stage.core.max_future is not None)
+        ingest = Ingest(layout, self.shards, stage.core.watch)
         return list(ingest.run([page]))
 
     def _run(self, number: int, envelopes: Sequence[Envelope]) -> list[BatchOutput]:

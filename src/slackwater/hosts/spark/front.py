@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from slackwater.core.disorder.summary import Watch
 from slackwater.core.envelope import Envelope, Kind, page_payload, to_every_shard
 from slackwater.core.windows.aggregate import FINAL
 from slackwater.core.windows.bucket import Ingest
@@ -26,10 +27,10 @@ class Front:
     layout: AnyLayout
     types: tuple[pa.DataType, ...]
     shard_keys: tuple[int, ...]
-    count_panes: bool
+    watch: Watch
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        ingest = Ingest(self.layout, len(self.shard_keys), self.count_panes)
+        ingest = Ingest(self.layout, len(self.shard_keys), self.watch)
         yield from enveloped(ingest.run(pages(batches, self.types)), self.shard_keys)
 
 

@@ -94,7 +94,7 @@ def _envelopes(plan: Plan, number: int, frame: DataFrame, shard_keys: tuple[int,
     if number == 0:
         if stage.where and not layout.filtered:
             frame = frame.where(stage.where)
-        front = Front(layout, stage.input_types, shard_keys, stage.core.max_future is not None)
+        front = Front(layout, stage.input_types, shard_keys, stage.core.watch)
         return frame.selectExpr(*_named(stage)).mapInArrow(front, schema)
     carried = ["window", "kind", "tuples", "element_kind", "element"]
     later = LaterFront(layout, stage.input_types, shard_keys)

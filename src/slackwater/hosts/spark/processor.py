@@ -23,7 +23,7 @@ from slackwater.core.envelope import Envelope, element_payload, page_payload, re
 from slackwater.core.stage import COUNT_NAMES, BatchOutput, Stage, StagePlan
 
 ROWS_PER_PAYLOAD = 65_536
-BOUNDS = ("heartbeat", "progress")
+BOUNDS = ("heartbeat", "progress", "slack")
 _KEY = StructType([StructField("key", BinaryType())])
 _CONTENT = StructType([StructField("content", BinaryType())])
 
@@ -87,8 +87,12 @@ class ShardProcessor(StatefulProcessor):
                 yield _row(element_kind=int(kind), element=payload)
 
     def _account(self, output: BatchOutput) -> Row:
-        show = self._plan.layout.domain.show
-        bounds = {"heartbeat": show(output.heartbeat), "progress": show(output.progress)}
+        domain = self._plan.layout.domain
+        bounds = {
+            "heartbeat": domain.show(output.heartbeat),
+            "progress": domain.show(output.progress),
+            "slack": domain.show_length(output.slack),
+        }
         return _row(**asdict(output.counts), **bounds)
 
     def close(self) -> None:
