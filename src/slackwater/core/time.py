@@ -62,7 +62,7 @@ class TimeDomain:
 
     def ticks(self, values: pa.Array) -> tuple[Ticks, npt.NDArray[np.bool_]]:
         """Ticks of an array, and which of them are usable (neither null nor NaN nor infinite)."""
-        valid = np.asarray(pc.is_valid(values))
+        valid = valid_rows(values)
         if self.is_float:
             floats = np.asarray(pc.fill_null(values.cast(pa.float64()), math.nan))
             return floats, np.isfinite(floats)
@@ -152,6 +152,13 @@ class TimeDomain:
         if math.isinf(ticks):
             return "-"
         return f"{ticks / self.per_unit:g}" + (" s" if self.is_timestamp else "")
+
+
+def valid_rows(column: pa.Array) -> npt.NDArray[np.bool_]:
+    """Which values are not null."""
+    if column.null_count == 0:
+        return np.ones(len(column), dtype=bool)
+    return np.asarray(pc.is_valid(column))
 
 
 def _timestamp_ticks(value: Any) -> int:

@@ -85,10 +85,6 @@ def needs_share(cls: type[Aggregate], constants: Sequence[float]) -> str | None:
     return f"{cls.function} needs a share from 0 to 1, not {constants[0]:g}"
 
 
-def valid_rows(column: pa.Array) -> Mask:
-    return np.asarray(pc.is_valid(column))
-
-
 def as_floats(column: pa.Array) -> pa.Array:
     """Numbers as float64; an integer of more than 53 bits loses its last digits, as in Spark."""
     return column.cast(pa.float64(), safe=False)

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 import pyarrow as pa
 
-from slackwater.core.aggregates.base import Aggregate, valid_rows
+from slackwater.core.aggregates.base import Aggregate
 from slackwater.core.grouping import Groups
+from slackwater.core.time import valid_rows
 
 
 @dataclass(frozen=True)

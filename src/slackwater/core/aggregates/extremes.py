@@ -20,9 +20,9 @@ from slackwater.core.aggregates.base import (
     masked,
     order_keys,
     take_rows,
-    valid_rows,
 )
 from slackwater.core.grouping import Groups
+from slackwater.core.time import valid_rows
 
 
 def _needs_order(cls: type[Aggregate], type_: pa.DataType) -> str | None:

@@ -20,9 +20,9 @@ from slackwater.core.aggregates.base import (
     masked,
     needs_number,
     needs_share,
-    valid_rows,
 )
 from slackwater.core.grouping import Groups, group
+from slackwater.core.time import valid_rows
 
 Offsets = npt.NDArray[np.int64]
 

@@ -15,8 +15,9 @@ import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
 
-from slackwater.core.aggregates.base import Aggregate, as_floats, masked, needs_number, valid_rows
+from slackwater.core.aggregates.base import Aggregate, as_floats, masked, needs_number
 from slackwater.core.grouping import Groups
+from slackwater.core.time import valid_rows
 
 Floats = npt.NDArray[np.float64]
 

@@ -22,11 +22,11 @@ from slackwater.core.aggregates.base import (
     masked,
     needs_number,
     needs_share,
-    valid_rows,
 )
 from slackwater.core.aggregates.holistic import exploded, lists
 from slackwater.core.grouping import Groups
 from slackwater.core.hashing import hash_column
+from slackwater.core.time import valid_rows
 
 Codes = npt.NDArray[np.int64]
 DIGEST_SIZE = 200

@@ -17,8 +17,9 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from slackwater.core.aggregates.base import Aggregate, masked, needs_number, valid_rows
+from slackwater.core.aggregates.base import Aggregate, masked, needs_number
 from slackwater.core.grouping import Groups
+from slackwater.core.time import valid_rows
 
 Limbs = list[npt.NDArray[np.int64]]
 _LIMB = np.int64(0xFFFFFFFF)

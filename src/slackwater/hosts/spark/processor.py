@@ -21,6 +21,7 @@ from pyspark.sql.types import (
 from slackwater.core.contract import Context
 from slackwater.core.envelope import Envelope, element_payload, page_payload, read_page
 from slackwater.core.stage import COUNT_NAMES, BatchOutput, Stage, StagePlan
+from slackwater.hosts.spark.front import spare_collector
 
 ROWS_PER_PAYLOAD = 65_536
 BOUNDS = ("heartbeat", "progress", "slack")
@@ -71,6 +72,7 @@ class ShardProcessor(StatefulProcessor):
         self._plan, self._shard_keys, self._last = plan, shard_keys, last
 
     def init(self, handle: StatefulProcessorHandle) -> None:
+        spare_collector()
         self._cells = SparkCells(handle.getMapState("cells", _KEY, _CONTENT))
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
@@ -119,6 +121,7 @@ class Unpack:
         )
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        spare_collector()
         for batch in batches:
             pages, kinds, elements = batch.columns
             for page, kind, element in zip(pages, kinds, elements, strict=True):
