@@ -36,8 +36,8 @@ SPARKS = {PROVIDER: HDFS}
 
 
 def sliding(arguments: argparse.Namespace) -> dict[str, Any]:
-    rows = int(600_000 * arguments.scale)
-    return _compare(arguments, Input(8, rows, 12.0, 1_000), "60 seconds", "1 second")
+    rows = int(2_000_000 * arguments.scale)
+    return _compare(arguments, Input(6, rows, 12.0, 1_000), "60 seconds", "1 second")
 
 
 def tumbling(arguments: argparse.Namespace) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
@@ -15,6 +14,7 @@ from slackwater.core.windows.aggregate import FINAL
 from slackwater.core.windows.bucket import Ingest
 from slackwater.core.windows.layout import concat
 from slackwater.core.windows.operators import AnyLayout
+from slackwater.hosts.spark.worker import prepare_worker
 
 ENVELOPE = pa.schema([("shard", pa.int32()), ("kind", pa.int8()), ("payload", pa.binary())])
 ROWS_AT_ONCE = 262_144
@@ -31,7 +31,7 @@ class Front:
     watch: Watch
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spare_collector()
+        prepare_worker()
         ingest = Ingest(self.layout, len(self.shard_keys), self.watch)
         yield from enveloped(ingest.run(pages(batches, self.types)), self.shard_keys)
 
@@ -49,7 +49,7 @@ class LaterFront:
     shard_keys: tuple[int, ...]
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spare_collector()
+        prepare_worker()
         held = list(batches)
         shards = len(self.shard_keys)
         finals: list[pa.RecordBatch] = []
@@ -74,16 +74,6 @@ class LaterFront:
         columns = [window.cast(schema.types[0]), tuples.cast(schema.types[1])]
         page = pa.RecordBatch.from_arrays(columns, schema=schema).filter(pa.array(rows))
         return Envelope(0, Kind.LATE, page_payload(page))
-
-
-def spare_collector() -> None:
-    """Take what a worker has imported out of the reach of garbage collection, once.
-
-    Between two tasks Spark's daemon has every worker collect its garbage; going through all
-    modules anew takes longer than many a task.
-    """
-    if gc.get_freeze_count() == 0:
-        gc.freeze()
 
 
 def pages(

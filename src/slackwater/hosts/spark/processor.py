@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -21,7 +22,7 @@ from pyspark.sql.types import (
 from slackwater.core.contract import Context
 from slackwater.core.envelope import Envelope, element_payload, page_payload, read_page
 from slackwater.core.stage import COUNT_NAMES, BatchOutput, Stage, StagePlan
-from slackwater.hosts.spark.front import spare_collector
+from slackwater.hosts.spark.worker import prepare_worker
 
 ROWS_PER_PAYLOAD = 65_536
 BOUNDS = ("heartbeat", "progress", "slack")
@@ -45,20 +46,63 @@ _OUTPUT_ROW = Row(*OUTPUT.names)
 
 
 class SparkCells:
-    """State cells in one RocksDB map; the cell's name is part of the key."""
+    """State cells in one RocksDB map; the cell's name is part of the key.
+
+    Each access is a message to the JVM. Cells without a key are small and all of them are
+    read and written in every batch, so they share one record, which ``flush`` writes.
+    """
 
     def __init__(self, cells: Any) -> None:
         self._cells = cells
+        self._values: dict[str, bytes] | None = None
 
     def get(self, cell: str, key: bytes) -> bytes | None:
-        found = self._cells.getValue((_key(cell, key),))
-        return None if found is None else bytes(found[0])
+        return self._read(_key(cell, key)) if key else self._held().get(cell)
 
     def put(self, cell: str, key: bytes, content: bytes) -> None:
-        self._cells.updateValue((_key(cell, key),), (content,))
+        if key:
+            self._cells.updateValue((_key(cell, key),), (content,))
+        else:
+            self._held()[cell] = content
 
     def remove(self, cell: str, key: bytes) -> None:
-        self._cells.removeKey((_key(cell, key),))
+        if key:
+            self._cells.removeKey((_key(cell, key),))
+        else:
+            self._held().pop(cell, None)
+
+    def flush(self) -> None:
+        if self._values is not None:
+            self._cells.updateValue((_VALUES,), (_packed(self._values),))
+
+    def _held(self) -> dict[str, bytes]:
+        if self._values is None:
+            self._values = _unpacked(self._read(_VALUES) or b"")
+        return self._values
+
+    def _read(self, key: bytes) -> bytes | None:
+        found = self._cells.getValue((key,))
+        return None if found is None else bytes(found[0])
+
+
+_VALUES = b"values"
+_LENGTHS = struct.Struct(">II")
+
+
+def _packed(values: dict[str, bytes]) -> bytes:
+    parts = ((name.encode(), content) for name, content in values.items())
+    return b"".join(_LENGTHS.pack(len(n), len(c)) + n + c for n, c in parts)
+
+
+def _unpacked(record: bytes) -> dict[str, bytes]:
+    values: dict[str, bytes] = {}
+    at = 0
+    while at < len(record):
+        name, content = _LENGTHS.unpack_from(record, at)
+        start = at + _LENGTHS.size
+        at = start + name + content
+        values[record[start : start + name].decode()] = record[start + name : at]
+    return values
 
 
 def _key(cell: str, key: bytes) -> bytes:
@@ -72,13 +116,15 @@ class ShardProcessor(StatefulProcessor):
         self._plan, self._shard_keys, self._last = plan, shard_keys, last
 
     def init(self, handle: StatefulProcessorHandle) -> None:
-        spare_collector()
-        self._cells = SparkCells(handle.getMapState("cells", _KEY, _CONTENT))
+        prepare_worker()
+        self._state = handle.getMapState("cells", _KEY, _CONTENT)
 
     def handleInputRows(self, key: Any, rows: Iterator[Row], timerValues: Any) -> Iterator[Row]:
         shard = self._shard_keys.index(key[0])
-        stage = Stage(self._plan, self._cells, Context(shard, len(self._shard_keys)))
+        cells = SparkCells(self._state)
+        stage = Stage(self._plan, cells, Context(shard, len(self._shard_keys)))
         output = stage.batch(Envelope(shard, row["kind"], bytes(row["payload"])) for row in rows)
+        cells.flush()
         yield self._account(output)
         for rows_out in output.rows:
             for start in range(0, rows_out.num_rows, ROWS_PER_PAYLOAD):
@@ -121,7 +167,7 @@ class Unpack:
         )
 
     def __call__(self, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        spare_collector()
+        prepare_worker()
         for batch in batches:
             pages, kinds, elements = batch.columns
             for page, kind, element in zip(pages, kinds, elements, strict=True):
