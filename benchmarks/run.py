@@ -15,12 +15,14 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import disorder
 import windows
 
 BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "sliding": windows.sliding,
     "tumbling": windows.tumbling,
     "groups": windows.groups,
+    "disorder": disorder.disorder,
 }
 
 

@@ -36,8 +36,8 @@ SPARKS = {PROVIDER: HDFS}
 
 
 def sliding(arguments: argparse.Namespace) -> dict[str, Any]:
-    rows = int(2_000_000 * arguments.scale)
-    return _compare(arguments, Input(6, rows, 12.0, 1_000), "60 seconds", "1 second")
+    rows = int(4_000_000 * arguments.scale)
+    return _compare(arguments, Input(5, rows, 12.0, 1_000), "60 seconds", "1 second")
 
 
 def tumbling(arguments: argparse.Namespace) -> dict[str, Any]:
@@ -75,6 +75,7 @@ def _compare(
         "ours_rows_per_s": round(ours),
         "spark_rows_per_s": round(sparks),
         "checked": True,
+        "rows_per_batch": given.rows_per_file,
         "compared_windows": compared,
         "spread": {name: round(spread(each), 2) for name, each in found.items()},
         "rounds": arguments.rounds,

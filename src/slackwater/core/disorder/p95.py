@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import numpy as np
+import numpy.typing as npt
 
 from slackwater.core.disorder.batch import Batch
 
+Floats = npt.NDArray[np.float64]
 ROWS = 5_000
 SHARE = 0.95
 MARGINS = ((250, math.inf), (500, 7 * 86_400.0), (750, 30.0), (1_000, 10.0))
@@ -34,29 +36,34 @@ class P95:
     needs_arrival: ClassVar[bool] = False
     per_second: float = 1_000_000.0
     tuples: float = 0.0
-    recent: list[tuple[float, float]] = field(default_factory=list)
-    """Lateness and count, the oldest first."""
+    slack: float = math.inf
+    lateness: Floats = field(default_factory=lambda: np.empty(0))
+    counts: Floats = field(default_factory=lambda: np.empty(0))
+    """How late the last tuples were, the oldest first, and how many were so."""
 
     def observe(self, batch: Batch) -> None:
+        if not len(batch.lateness):
+            return
         self.tuples += batch.tuples
-        self.recent += zip(batch.lateness.tolist(), batch.counts.tolist(), strict=True)
-        held = np.cumsum([count for _, count in self.recent[::-1]])
-        keep = int(np.searchsorted(held, ROWS)) + 1
-        self.recent = self.recent[-keep:]
+        self.lateness = np.append(self.lateness, batch.lateness)
+        self.counts = np.append(self.counts, batch.counts)
+        newer = np.cumsum(self.counts[::-1])[::-1] - self.counts
+        self.lateness, self.counts = self.lateness[newer < ROWS], self.counts[newer < ROWS]
+        self.slack = self._slack()
 
-    @property
-    def slack(self) -> float:
+    def _slack(self) -> float:
         margin = next((m for rows, m in MARGINS if self.tuples <= rows), LEAST_SECONDS)
-        if math.isinf(margin) or not self.recent:
+        if math.isinf(margin):
             return math.inf
-        values, counts = np.array(sorted(self.recent)).T
-        share = np.cumsum(counts) / counts.sum()
-        quantile = float(values[int(np.searchsorted(share, SHARE))]) / self.per_second
-        return min(max(quantile, margin), MOST_SECONDS) * self.per_second
+        order = np.argsort(self.lateness, kind="stable")
+        share = np.cumsum(self.counts[order]) / self.counts.sum()
+        quantile = float(self.lateness[order[int(np.searchsorted(share, SHARE))]])
+        return min(max(quantile, margin * self.per_second), MOST_SECONDS * self.per_second)
 
     def state(self) -> dict[str, Any]:
-        return {"tuples": self.tuples, "recent": self.recent}
+        parts = {"lateness": self.lateness.tolist(), "counts": self.counts.tolist()}
+        return parts | {"tuples": self.tuples, "slack": self.slack}
 
     def restore(self, state: dict[str, Any]) -> None:
-        self.tuples = state["tuples"]
-        self.recent = [(late, count) for late, count in state["recent"]]
+        self.tuples, self.slack = state["tuples"], state["slack"]
+        self.lateness, self.counts = np.array(state["lateness"]), np.array(state["counts"])
