@@ -14,7 +14,7 @@ from slackwater.core.intervals import INFINITY, Bound
 Floats = npt.NDArray[np.float64]
 REACH = 16.0
 """A tuple is followed if it is no further ahead than so many usual steps of the stream."""
-MEMORY = 64.0
+MEMORY = 16.0
 """In tuples: how soon it is forgotten on which side of a gap the stream was."""
 FIRST = 64
 ENOUGH = 3.0
@@ -42,24 +42,21 @@ class Progress:
 
     def observe(self, high: Bound, spreads: tuple[Spread, ...], slack: float, given: bool) -> None:
         """Take in a batch; ``given`` says whether a heartbeat stands already."""
-        before = self.reached
         ticks, counts = _points(spreads, high)
-        if given:
-            self.first = []
-            wait = slack if slack != INFINITY else 0.0
-            reach = max(self.step, wait, _body(ticks, counts)) * REACH
-            self._advance(high, ticks, counts, reach)
-        else:
+        if not given:
             self._begin(high, ticks, counts)
-        moved = 0.0 if before == -INFINITY else abs(float(self.reached - before))
-        self.step = moved if self.step == 0 else 0.9 * self.step + 0.1 * moved
+            return
+        self.first = []
+        wait = slack if slack != INFINITY else 0.0
+        self._advance(high, ticks, counts, max(self.step, wait, _body(ticks, counts)) * REACH)
 
     def _begin(self, high: Bound, ticks: Floats, counts: Floats) -> None:
         """Nothing is closed yet: start from the middle of all that has come."""
         if len(self.first) < FIRST:
             self.first += np.stack([ticks, counts], axis=1)[:FIRST].tolist()
         known, weights = np.array(sorted(self.first)).T
-        reach = max(self.step, _body(known, weights), _body(ticks, counts)) * REACH
+        self.step = max(_body(known, weights), _body(ticks, counts))
+        reach = self.step * REACH
         before = self.reached
         self._climb(_share(known, weights, 0.5), high, np.union1d(known, ticks), reach)
         if reach == 0 or 0 < before - self.reached <= reach:
@@ -74,8 +71,10 @@ class Progress:
             start = _share(ticks[far], counts[far], 0.5) if far.any() else float(self.reached)
             self._climb(start, high, ticks, reach, least=self.reached)
             self.beyond = 0.0
-        else:
-            self._climb(float(self.reached), high, ticks, reach, least=self.reached)
+            return
+        before = self.reached
+        self._climb(float(before), high, ticks, reach, least=before)
+        self.step = 0.9 * self.step + 0.1 * float(self.reached - before)
 
     def _climb(
         self, start: float, high: Bound, ticks: Floats, reach: float, least: Bound = -INFINITY

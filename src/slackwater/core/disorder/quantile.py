@@ -9,15 +9,15 @@ from typing import Any, ClassVar
 from slackwater.core.disorder.batch import Batch
 from slackwater.core.disorder.sketch import LatenessSketch, bins_of
 
-MEMORIES = (20.0, 200.0, 2_000.0)
-"""Half-lives of the sketches, in tuples per permitted loss; the last is the long one."""
+MEMORIES = (2.0, 20.0, 2_000.0)
+"""Half-lives of the sketches, in tuples per permitted loss."""
 HORIZON = 100.0
 """Over so many permitted losses a surplus of the budget is used up, or a debt paid back."""
-RESERVE = 3.0
+RESERVE = 2.0
 """What is kept back, in standard deviations of the number of losses so far."""
-FIRST_TUPLES, FIRST_LOSSES = 32, 5.0
+FIRST_TUPLES, FIRST_LOSSES = 32, 2.0
 """Before so many tuples nothing is closed; before so many permitted losses, with care."""
-CARE = 1.5
+CARE = 1.25
 LEAST, MOST = 1 / 20, 3.0
 """The share aimed at stays between these multiples of DRATIO."""
 
@@ -27,10 +27,12 @@ class Quantile:
     """The lateness that a share of recent tuples exceeds; the share follows the budget.
 
     Each tuple earns DRATIO of a permitted loss and each loss spends one. With a surplus
-    the share aimed at is above DRATIO, with a debt below. The long memory sets the slack;
-    as the budget nears its reserve the short ones may widen it, so that it widens within
-    a few tuples of a change for the worse and narrows only as the long memory forgets.
-    At first, and always with DRATIO 0%, the slack is half again the largest lateness.
+    the share aimed at is above DRATIO, with a debt below. The slack is a quantile of the
+    longest memory that agrees with the shorter ones: long while the stream stands still,
+    short after it has changed. As the budget nears its reserve, the widest of all memories
+    takes over, which still knows how bad it was before.
+    At first, and always with DRATIO 0%, the slack is a quarter more than the largest
+    lateness.
 
     Needs: DRATIO
     Time: one pass over some thousand bins per batch
@@ -79,12 +81,18 @@ class Quantile:
         reserve = RESERVE * math.sqrt(min(self.drop_share * self.tuples, 1_000.0))
         self.budget = min(self.budget, reserve + HORIZON)
         share = self._share(reserve)
-        wait = self.sketches[-1].exceeded_by(share)
+        recent = self._trusted().exceeded_by(share)
         alarm = min(max((reserve - self.budget) / reserve, 0.0), 1.0)
         if alarm == 0:
-            return wait
-        recent = max(sketch.exceeded_by(share) for sketch in self.sketches[:-1])
-        return wait + alarm * max(recent - wait, 0.0)
+            return recent
+        widest = max(sketch.exceeded_by(share) for sketch in self.sketches)
+        return recent + alarm * max(widest - recent, 0.0)
+
+    def _trusted(self) -> LatenessSketch:
+        short, middle, long = self.sketches
+        if not short.agrees_with(middle):
+            return short
+        return long if short.agrees_with(long) and middle.agrees_with(long) else middle
 
     def _share(self, reserve: float) -> float:
         horizon = max(HORIZON, 4 * self.drop_share * self.largest_batch)

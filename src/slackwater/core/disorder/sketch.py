@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,6 +10,10 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 BINS_PER_DOUBLING = 64
+PLACES = (0.3, 0.05)
+"""Two memories are compared by the share of tuples beyond these quantiles of the longer."""
+DOUBT = 2.0
+"""In standard deviations: further apart, the shares are not those of the same stream."""
 _LOWEST, _HIGHEST = -30, 64
 """Powers of two; what is below the lowest counts as not late."""
 SIZE = 1 + (_HIGHEST - _LOWEST) * BINS_PER_DOUBLING
@@ -39,6 +44,20 @@ class LatenessSketch:
         allowed = share * above[0]
         inside = int(np.count_nonzero(above > allowed))
         return float(EDGES[max(inside - 1, 0)])
+
+    def share_above(self, lateness: float) -> float:
+        """The share of all weight in bins above a lateness."""
+        first = int(np.searchsorted(EDGES, lateness, side="right"))
+        return float(self.weights[first:].sum()) / self.total
+
+    def agrees_with(self, longer: LatenessSketch) -> bool:
+        """Whether these tuples may well come from what a longer memory describes."""
+        return all(self._agrees_at(longer.exceeded_by(place), longer) for place in PLACES)
+
+    def _agrees_at(self, bound: float, longer: LatenessSketch) -> bool:
+        expected = longer.share_above(bound)
+        spread = math.sqrt(max(expected * (1 - expected) * self.total, 1.0))
+        return abs(self.share_above(bound) - expected) * self.total <= DOUBT * spread
 
     def widest(self, limit: float) -> float:
         """The largest lateness up to a limit."""
