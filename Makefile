@@ -5,7 +5,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: help setup check test test-fast demo doctor lock format clean
+.PHONY: help setup check test test-fast demo doctor figures lock format clean
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 14
@@ -33,6 +33,11 @@ demo: $(READY) ## half a minute of windows over a disordered stream
 
 doctor: $(READY) ## look whether Slackwater can run here
 	$(BIN)/slackwater doctor
+
+figures: $(READY) ## the papers' figures, anew: CSV and PNG in experiments/*/out
+	@for folder in experiments/*/; do \
+		echo "$$folder" && $(BIN)/python $$folder/run.py && $(BIN)/python $$folder/plot.py || exit 1; \
+	done
 
 lock: $(READY) ## make requirements.lock anew from pyproject.toml
 	$(BIN)/pip install --quiet uv

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 
@@ -19,6 +20,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 2
     except KeyboardInterrupt:
         return 130
+    except BrokenPipeError:  # whoever reads has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
     return status
 
 
@@ -57,6 +61,19 @@ def parser() -> argparse.ArgumentParser:
         help="in process, on Spark, or on the bare operator (default: replay)",
     )  # fmt: skip
     check.set_defaults(command=_check)
+
+    advise = commands.add_parser(
+        "advise", help="say what delay a recorded stream needs",
+        description="Read a file of tuples in the order in which they came, and say what slack "
+        "each DRATIO would have needed and what each estimator would have lost and waited.",
+    )  # fmt: skip
+    advise.add_argument("file", help="Parquet, CSV, JSON lines, Arrow, Feather or ORC")
+    advise.add_argument("--wattr", required=True, help="the column that windows go by")
+    advise.add_argument(
+        "--arrival", help="the column that says when a tuple came; else the order of the file rules"
+    )
+    advise.add_argument("--plot", metavar="PNG", help="draw how late tuples are, to this file")
+    advise.set_defaults(command=_advise)
 
     demo = commands.add_parser(
         "demo", help="a grouped sliding window over a disordered stream",
@@ -98,6 +115,12 @@ def _check(options: argparse.Namespace) -> int:
     from slackwater.cli.check import check_files
 
     return check_files(options.files, options.host)
+
+
+def _advise(options: argparse.Namespace) -> int:
+    from slackwater.cli.advise import advise
+
+    return advise(options.file, options.wattr, options.arrival, options.plot)
 
 
 def _demo(options: argparse.Namespace) -> int:

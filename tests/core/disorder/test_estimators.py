@@ -95,7 +95,9 @@ def test_interarrival_hands_over_at_a_tenth_of_a_percent():
     low = trial(Interarrival(0.001), track)
     assert (low.waits[5_000:] == trial(AdaptiveMax(), track).waits[5_000:]).all()
     found = trial(Interarrival(0.01), track).waits[10_000:].mean()
-    assert found == pytest.approx(buffer_size(0.01, 3_000, 100) * 100, rel=0.1)
+    expected = buffer_size(0.01, 3_000, 100) * 100 + track.lateness.mean()
+    assert found == pytest.approx(expected, rel=0.1)
+    assert trial(Interarrival(0.01), track).drop_share <= 0.01
 
 
 def test_mean_distance_is_steered_to_its_share():

@@ -30,8 +30,9 @@ def simple_buffer_size(drop_share: float, sigma: float, rate: float) -> float:
 class Interarrival:
     """Holds the n latest tuples, with n from z(D), the deviation of delays and the gaps.
 
-    The n tuples span n mean gaps, and that is the slack. Up to 0.1% it hands over to
-    ``adaptive-max``, as the paper does.
+    The n tuples span n mean gaps, and further back by the mean lateness, since of the
+    newest tuples many are still on their way. Up to 0.1% it hands over to ``adaptive-max``,
+    as the paper does.
 
     Needs: DRATIO; better with ARRIVAL, else lateness stands for the delays
     Time: constant per batch; the estimate is renewed every ``period`` tuples
@@ -46,8 +47,8 @@ class Interarrival:
     samples: int = 1_000
     slack: float = math.inf
     since: float = 0.0
-    recent: list[tuple[Moments, float, float]] = field(default_factory=list)
-    """For each batch its delays, its tuples, and how far it moved the progress."""
+    recent: list[tuple[Moments, float, float, float]] = field(default_factory=list)
+    """For each batch its delays, tuples, how far it moved the progress, and mean lateness."""
     fallback: AdaptiveMax | None = None
 
     def __post_init__(self) -> None:
@@ -61,7 +62,8 @@ class Interarrival:
             return
         delays = batch.delays if batch.delays.count else Moments.of(batch.lateness, batch.counts)
         if delays.count:
-            self.recent.append((delays, batch.tuples, batch.advance))
+            late = Moments.of(batch.lateness, batch.counts).mean
+            self.recent.append((delays, batch.tuples, batch.advance, late))
         while sum(each[0].count for each in self.recent[1:]) >= self.samples:
             self.recent.pop(0)
         self.since += batch.tuples
@@ -76,7 +78,8 @@ class Interarrival:
         self.since = 0.0
         theta = advance / tuples
         sigma = Moments.together(each[0] for each in self.recent).deviation
-        self.slack = buffer_size(self.drop_share, sigma, theta) * theta
+        late = sum(each[1] * each[3] for each in self.recent) / tuples
+        self.slack = buffer_size(self.drop_share, sigma, theta) * theta + late
 
     def state(self) -> dict[str, Any]:
         recent = [[list(astuple(delays)), *rest] for delays, *rest in self.recent]
@@ -85,6 +88,6 @@ class Interarrival:
 
     def restore(self, state: dict[str, Any]) -> None:
         self.slack, self.since = state["slack"], state["since"]
-        self.recent = [(Moments(*delays), a, b) for delays, a, b in state["recent"]]
+        self.recent = [(Moments(*delays), *rest) for delays, *rest in state["recent"]]
         if self.fallback is not None:
             self.fallback.restore(state["fallback"])

@@ -9,6 +9,8 @@ from slackwater.core.disorder.batch import Batch
 
 STEP = 0.05
 """The offset moves by this share of the largest distance."""
+KEPT = 0.9
+"""What counts of the losses so far at the next refresh; without it the offset overshoots."""
 
 
 @dataclass
@@ -28,7 +30,7 @@ class MeanDistance:
     name: ClassVar[str] = "mean-distance"
     needs_arrival: ClassVar[bool] = False
     drop_share: float
-    memory: int = 100
+    memory: int = 30
     refresh: int = 1_000
     behind: float = 0.0
     weight: float = 0.0
@@ -36,6 +38,7 @@ class MeanDistance:
     offset: float = 0.0
     tuples: float = 0.0
     lost: float = 0.0
+    fresh: float = 0.0
     since: float = 0.0
 
     def observe(self, batch: Batch) -> None:
@@ -48,6 +51,7 @@ class MeanDistance:
         self._move_mean(batch)
         self.tuples += batch.tuples
         self.lost += batch.below
+        self.fresh += batch.below
         self.since += batch.tuples
         if self.since >= self.refresh:
             self._steer()
@@ -61,12 +65,14 @@ class MeanDistance:
             self.behind = (old + batch.tuples * batch.behind) / self.weight
 
     def _steer(self) -> None:
-        self.since = 0.0
         step = STEP * self.distance
-        if self.lost > self.drop_share * self.tuples:
+        if self.fresh and self.lost > self.drop_share * self.tuples:
             self.offset += step
         elif self.drop_share > 0:
             self.offset -= step
+        self.since = self.fresh = 0.0
+        self.tuples *= KEPT
+        self.lost *= KEPT
 
     @property
     def slack(self) -> float:
@@ -76,5 +82,8 @@ class MeanDistance:
         return asdict(self)
 
     def restore(self, state: dict[str, Any]) -> None:
-        for name in ("behind", "weight", "distance", "offset", "tuples", "lost", "since"):
+        for name in _KEPT_STATE:
             setattr(self, name, state[name])
+
+
+_KEPT_STATE = ("behind", "weight", "distance", "offset", "tuples", "lost", "fresh", "since")

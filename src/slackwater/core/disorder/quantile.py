@@ -15,6 +15,8 @@ HORIZON = 100.0
 """Over so many permitted losses a surplus of the budget is used up, or a debt paid back."""
 RESERVE = 2.0
 """What is kept back, in standard deviations of the number of losses so far."""
+JUMP = 0.4
+"""Of a batch: what is lost when delays jump before they can be seen is kept back too."""
 FIRST_TUPLES, FIRST_LOSSES = 32, 2.0
 """Before so many tuples nothing is closed; before so many permitted losses, with care."""
 CARE = 1.25
@@ -78,7 +80,10 @@ class Quantile:
         if self.tuples * self.drop_share < FIRST_LOSSES:
             # what is older than the stream so far says nothing about its lateness
             return CARE * self.sketches[-1].widest(4 * self.span)
-        reserve = RESERVE * math.sqrt(min(self.drop_share * self.tuples, 1_000.0))
+        reserve = max(
+            RESERVE * math.sqrt(min(self.drop_share * self.tuples, 1_000.0)),
+            JUMP * self.largest_batch,
+        )
         self.budget = min(self.budget, reserve + HORIZON)
         share = self._share(reserve)
         recent = self._trusted().exceeded_by(share)
