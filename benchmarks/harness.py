@@ -10,7 +10,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -146,6 +146,19 @@ def spread(runs: list[Run]) -> float:
     """The distance of the slowest and the fastest run, as a share of the median."""
     rates = [run.rows_per_s for run in runs]
     return (max(rates) - min(rates)) / statistics.median(rates)
+
+
+def peak_memory_mb() -> dict[str, int]:
+    """The most that the JVM and the Python workers have held since they started, on Linux."""
+    peaks = {"jvm": 0, "workers": 0}
+    for status in Path("/proc").glob("[0-9]*/status"):
+        with suppress(OSError):
+            facts = dict(line.split(":\t", 1) for line in status.read_text().splitlines())
+            command = (status.parent / "cmdline").read_text()
+            kind = "jvm" if "java" in facts["Name"] else "workers"
+            if kind == "jvm" or "pyspark" in command:
+                peaks[kind] += int(facts["VmHWM"].split()[0]) // 1_024
+    return peaks
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+import costs
 import disorder
 import windows
 
@@ -23,6 +24,8 @@ BENCHMARKS: dict[str, Callable[[argparse.Namespace], dict[str, Any]]] = {
     "tumbling": windows.tumbling,
     "groups": windows.groups,
     "disorder": disorder.disorder,
+    "slack": costs.slack_buffer,
+    "estimators": costs.estimators,
 }
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import resource
 import statistics
 from pathlib import Path
 from typing import Any
@@ -22,6 +21,7 @@ from harness import (
     Input,
     alternated,
     median_rate,
+    peak_memory_mb,
     read_input,
     run_query,
     scratch,
@@ -31,6 +31,7 @@ from harness import (
 )
 
 OURS = {PROVIDER: ROCKSDB, CHANGELOG: "true"}
+TUMBLING_ROWS = 3_000_000
 SPARKS = {PROVIDER: HDFS}
 """Spark's default state store, in memory: the faster one for its own aggregation."""
 
@@ -41,7 +42,7 @@ def sliding(arguments: argparse.Namespace) -> dict[str, Any]:
 
 
 def tumbling(arguments: argparse.Namespace) -> dict[str, Any]:
-    rows = int(3_000_000 * arguments.scale)
+    rows = int(TUMBLING_ROWS * arguments.scale)
     return _compare(arguments, Input(8, rows, 12.0, 1_000), "10 seconds", "10 seconds")
 
 
@@ -49,6 +50,11 @@ def _ours(spark: SparkSession, folder: Path, range_: str, slide: str) -> DataFra
     query = f"""SELECT key, SUM(v) AS s, COUNT(v) AS n, MAX(v) AS m
                 FROM S [RANGE {range_}, SLIDE {slide}, WATTR ts, SLACK 5 seconds] GROUP BY key"""
     return sw.sql(query, {"S": read_input(spark, folder)})
+
+
+def tumbling_query(spark: SparkSession, folder: Path) -> DataFrame:
+    """Our side of the tumbling benchmark."""
+    return _ours(spark, folder, "10 seconds", "10 seconds")
 
 
 def _sparks(spark: SparkSession, folder: Path, range_: str, slide: str) -> DataFrame:
@@ -133,6 +139,6 @@ def _cost_of(keys: int, batch_rows: int) -> dict[str, Any]:
         "batch_s": round(statistics.median(run.seconds), 3),
         "state_bytes": max(s["customMetrics"].get("rocksdbTotalBytesWritten", 0) for s in state),
         "state_memory_bytes": max(s["memoryUsedBytes"] for s in state),
-        "peak_worker_mb": resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss // 1_024,
+        "peak_mb": peak_memory_mb(),
         "checked": seen == given.files * batch_rows,
     }

@@ -19,13 +19,16 @@ from slackwater.cli.main import parser
 from slackwater.core.aggregates import AGGREGATES, make
 from slackwater.core.aggregates.base import Aggregate
 from slackwater.core.disorder.control import DisorderControl
+from slackwater.core.disorder.registry import ESTIMATORS
 from slackwater.core.windows.aggregate import WindowAggregate
 from slackwater.core.windows.bucket import Ingest
 from slackwater.core.windows.panelog import PaneLog
+from slackwater.core.windows.raw import RawWindows
+from slackwater.core.windows.slots import SlackBuffer
 from slackwater.cql.types import type_name
 
 DOCS = Path(__file__).parents[1] / "docs"
-OPERATORS = (Ingest, WindowAggregate, PaneLog, DisorderControl)
+OPERATORS = (Ingest, WindowAggregate, PaneLog, RawWindows, SlackBuffer, DisorderControl)
 FACTS = ("Needs", "Time", "Space", "From")
 SAMPLES = {
     "integers": pa.int32(),
@@ -43,6 +46,8 @@ def operators_page() -> str:
     """Cards of operators and aggregates, from class attributes and docstrings."""
     parts = ["# Operators and aggregates\n", NOTE, _OPENING, "## Operators\n"]
     parts += [_operator_card(cls) for cls in OPERATORS]
+    parts += ["## Estimators\n", _ESTIMATORS]
+    parts += [_operator_card(cls) for cls in ESTIMATORS.values()]
     parts += ["## Aggregates\n", _AGGREGATES]
     parts += [_aggregate_card(name, cls) for name, cls in AGGREGATES.items()]
     return "\n".join(parts)
@@ -128,6 +133,10 @@ _OPENING = """\
 What each part needs, costs, and where it comes from. A *row* is one partial: group
 columns, a count of tuples, and each aggregate's partial columns. Words are those of the
 [glossary](glossary.md).
+"""
+_ESTIMATORS = """\
+What turns the lateness seen so far into a slack. All run in the same controller; a query
+picks one by the name in [the reference](cql.md#estimators). Space is for each shard.
 """
 _AGGREGATES = """\
 Every aggregate is lifted from a page in one vectorised pass, and merged in one pass over

@@ -29,18 +29,24 @@ def sql(
     streams: Mapping[str, DataFrame],
     *,
     heartbeats: Control | None = None,
+    control: Control | None = None,
     shards: int | None = None,
 ) -> DataFrame:
     """Results of a query over streaming DataFrames, as a streaming DataFrame.
 
     Write it anywhere with ``writeStream`` in append mode. ``heartbeats`` names the control
-    directory from which heartbeats come, in place of SLACK. ``shards`` fixes how many parts
-    the state has; without it there is one for each of ``spark.sql.shuffle.partitions``.
+    directory from which heartbeats come, in place of SLACK or DRATIO. ``control`` names one
+    that gives ticks, prods and punctuations beside the query's own heartbeat. ``shards``
+    fixes how many parts the state has; without it there is one for each of
+    ``spark.sql.shuffle.partitions``.
     """
     from slackwater.hosts.spark import run
 
+    if heartbeats is not None and control is not None:
+        raise JobError("give either heartbeats or control: one directory does for both")
     plan = _spark_plan(query, streams, heartbeats is not None)
-    directory = None if heartbeats is None else heartbeats.directory
+    steering = heartbeats or control
+    directory = None if steering is None else steering.directory
     return run(plan, streams[plan.stream], directory, shards)
 
 

@@ -98,7 +98,7 @@ def _heartbeat(stage: QueryStage, domain: TimeDomain) -> str:
     elif plan is not None:
         text = f"largest WATTR minus what {plan.name} estimates"
         if plan.is_steered:
-            text += f", so that at most {plan.drop_share:.4%} come later".replace("0000%", "%")
+            text += f", so that at most {100 * plan.drop_share:g}% come later"
         text += f": {_reason(plan.name)}"
     elif stage.inputs[0] == WINDOW_END:
         text = "from the stage before"

@@ -19,7 +19,7 @@ from slackwater.core.time import Ticks
 Floats = npt.NDArray[np.float64]
 EXACT_TUPLES = 256
 SAMPLE = 4_096
-TAIL = 8
+TAIL = 32
 """One tuple in so many lies below the reference."""
 BINS_PER_DOUBLING = 32
 

@@ -81,7 +81,13 @@ class RawLayout(Aggregation):
 
 @dataclass
 class RawWindows:
-    """The operator: slack buffer, window buffer, and a result for each tuple released."""
+    """Slack buffer, window buffer, and a result for each tuple that is released.
+
+    Needs: tuples with their ticks, punctuations on the WATTR; tuples in any order
+    Time: 2 log2(tuples in a window) merges for each tuple, all tuples of a batch at once
+    Space: the tuples within the slack and within one RANGE
+    From: Kim 2010, section 3 (slack buffer and window buffer)
+    """
 
     layout: RawLayout
     late: int = 0
