@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from pyspark.sql import Row
 from pyspark.sql.streaming.query import StreamingQuery
 
 from slackwater.hosts.spark.host import FIRST_STAGE, OBSERVATION
@@ -23,5 +24,14 @@ def report_of_progress(progress: Any) -> Report | None:
     """The account of the query's first stage, the one that reads the stream."""
     for name, observed in progress["observedMetrics"].items():
         if name.startswith(OBSERVATION) and name.endswith(FIRST_STAGE):
-            return report_from(observed.asDict())
+            return report_from(_by_name(observed))
     return None
+
+
+def _by_name(observed: Row) -> dict[str, Any]:
+    """Metrics by name; over Spark Connect they come as values beside their schema."""
+    found: dict[str, Any] = observed.asDict()
+    if set(found) != {"values", "schema"}:
+        return found
+    names = (field["name"] for field in found["schema"]["fields"])
+    return dict(zip(names, found["values"], strict=True))
