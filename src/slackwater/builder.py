@@ -25,12 +25,21 @@ class Query:
     having_conditions: tuple[str, ...] = ()
 
     def window(
-        self, *, range: str | int, slide: str | int, wattr: str = "",
-        slack: str | int | None = None, max_future: str | int | None = None,
+        self, *, range: str | int, slide: str | int | None = None, wattr: str = "",
+        slack: str | int | None = None, dratio: str | None = None, estimator: str | None = None,
+        arrival: str | None = None, max_future: str | int | None = None,
+        revise_within: str | int | None = None, partition_by: str | None = None,
     ) -> Query:  # fmt: skip
-        """The window: lengths are written as in CQL, ``"60 seconds"`` or a number."""
-        given = {"RANGE": range, "SLIDE": slide, "WATTR": wattr or None, "SLACK": slack}
-        given["MAX FUTURE"] = max_future
+        """The window: lengths are written as in CQL, ``"60 seconds"`` or a number.
+
+        Without ``slide`` it slides on every tuple; ``dratio`` is a percentage, ``"1%"``.
+        """
+        given = {
+            "RANGE": range, "SLIDE": slide, "WATTR": wattr or None, "SLACK": slack,
+            "DRATIO": dratio, "ESTIMATOR": estimator, "ARRIVAL": arrival,
+            "MAX FUTURE": max_future, "REVISE WITHIN": revise_within,
+            "PARTITION BY": partition_by,
+        }  # fmt: skip
         items = [f"{name} {value}" for name, value in given.items() if value is not None]
         return replace(self, clause=f" [{', '.join(items)}]")
 

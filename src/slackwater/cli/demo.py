@@ -15,7 +15,7 @@ from slackwater.hosts.spark import register_sources
 
 QUERY = """
 SELECT key, COUNT(*) AS n, AVG(value) AS mean, MAX(value) AS high
-FROM S [RANGE 10 seconds, SLIDE 2 seconds, WATTR ts, SLACK 3 seconds]
+FROM S [RANGE 10 seconds, SLIDE 2 seconds, WATTR ts, DRATIO 1%]
 GROUP BY key
 """
 
@@ -58,4 +58,6 @@ def demo(seconds: int, rate: int) -> int:
           f"{counted['late']} 'late' rows")  # fmt: skip
     print(f"  in windows      {account.in_windows:>10}   {counted['final']} 'final' rows so far")
     print(f"  heartbeat       {account.heartbeat}   (largest ts seen: {account.progress})")
+    print(f"  slack           {account.slack}, found by the engine for DRATIO 1%; "
+          f"{account.drop_share:.2%} came below the heartbeat")  # fmt: skip
     return 0

@@ -53,6 +53,7 @@ def progress_line(progress: Any, report: Report) -> str:
     parts = [
         f"batch {progress['batchId']}: {progress['numInputRows']} rows in {took} ms",
         f"heartbeat {report.heartbeat}",
+        f"slack {report.slack}",
         f"late {report.late}",
         f"rejected {report.rejected}",
     ]

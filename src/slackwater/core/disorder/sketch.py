@@ -10,6 +10,8 @@ import numpy.typing as npt
 
 Floats = npt.NDArray[np.float64]
 BINS_PER_DOUBLING = 64
+FORGOTTEN = 1e-6
+"""A bin with less weight is emptied, so that what is stored stays small."""
 PLACES = (0.3, 0.05)
 """Two memories are compared by the share of tuples beyond these quantiles of the longer."""
 DOUBT = 2.0
@@ -34,6 +36,7 @@ class LatenessSketch:
 
     def decay(self, factor: float) -> None:
         self.weights *= factor
+        self.weights[self.weights < FORGOTTEN] = 0.0
 
     def merge(self, other: LatenessSketch) -> None:
         self.weights += other.weights
