@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 from slackwater.errors import SlackwaterError
 
@@ -62,18 +63,7 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     check.set_defaults(command=_check)
 
-    advise = commands.add_parser(
-        "advise", help="say what delay a recorded stream needs",
-        description="Read a file of tuples in the order in which they came, and say what slack "
-        "each DRATIO would have needed and what each estimator would have lost and waited.",
-    )  # fmt: skip
-    advise.add_argument("file", help="Parquet, CSV, JSON lines, Arrow, Feather or ORC")
-    advise.add_argument("--wattr", required=True, help="the column that windows go by")
-    advise.add_argument(
-        "--arrival", help="the column that says when a tuple came; else the order of the file rules"
-    )
-    advise.add_argument("--plot", metavar="PNG", help="draw how late tuples are, to this file")
-    advise.set_defaults(command=_advise)
+    _add_advise(commands)
 
     demo = commands.add_parser(
         "demo", help="a grouped sliding window over a disordered stream",
@@ -91,6 +81,21 @@ def parser() -> argparse.ArgumentParser:
     )  # fmt: skip
     doctor.set_defaults(command=_doctor)
     return top
+
+
+def _add_advise(commands: Any) -> None:
+    advise = commands.add_parser(
+        "advise", help="say what delay a recorded stream needs",
+        description="Read a file of tuples in the order in which they came, and say what slack "
+        "each DRATIO would have needed and what each estimator would have lost and waited.",
+    )  # fmt: skip
+    advise.add_argument("file", help="Parquet, CSV, JSON lines, Arrow, Feather or ORC")
+    advise.add_argument("--wattr", required=True, help="the column that windows go by")
+    advise.add_argument(
+        "--arrival", help="the column that says when a tuple came; else the order of the file rules"
+    )
+    advise.add_argument("--plot", metavar="PNG", help="draw how late tuples are, to this file")
+    advise.set_defaults(command=_advise)
 
 
 _DESCRIPTION = "Continuous window queries over disordered streams, on Spark."

@@ -74,6 +74,8 @@ AGGREGATES = {
     "last_p": ("LAST(p)", "max_by(p, ts)"),
     "at_least": ("ARG_MIN(name, rank)", "min_by(name, rank)"),
     "at_most": ("ARG_MAX(x, rank)", "max_by(x, rank)"),
+    "middle": ("MEDIAN(i)", "median(i)"),
+    "high": ("PERCENTILE(i, 0.9)", "percentile(i, 0.9)"),
 }
 
 
@@ -141,6 +143,7 @@ CASES = [
     Case("sliding moments", SLIDING, ("var", "var_pop", "dev", "dev_pop")),
     Case("sliding extremes", SLIDING, ("min_i", "max_i", "min_y", "max_y")),
     Case("sliding arg-extremes", SLIDING, ("at_least", "at_most")),
+    Case("sliding percentiles", SLIDING, ("middle", "high")),
     Case("gaps", GAPS, ("n", "sum_p", "min_name", "max_p")),
     Case("gaps that share no edge", Shape(7, 12, ("k",)), ("n", "max_i")),
     Case("slide does not divide range", ODD, ("n", "sum_i", "max_p", "first_name")),
