@@ -92,13 +92,15 @@ def test_a_step_far_into_the_future_is_rejected_and_does_not_move_the_heartbeat(
 
 
 def test_a_stream_that_has_moved_as_a_whole_is_followed():
-    """MAX FUTURE 10: where most of a batch lies far ahead, the stream has moved, and so do we."""
+    """MAX FUTURE 10: where most recent tuples lie far ahead, the stream has moved, and so do we."""
     core = CoreDriver(Shape(pa.int64(), 10, 10, slack=0, max_future=10))
     core.run(_pages(Row(4), Row(5)))
-    outcome = core.run(_pages(Row(1000), Row(1001), Row(6)))
+    outcome = core.run(_pages(Row(1000), Row(1001), Row(1001), Row(6)))
     assert core.totals.future == 0
     assert core.outputs[0].heartbeat == 1001
     assert _tuples(outcome.finals) == 3
+    core.run(_pages(Row(9000)))
+    assert core.totals.future == 1  # one alone is not the stream
 
 
 def test_a_tuple_late_for_some_windows_counts_in_the_others():

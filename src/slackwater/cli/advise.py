@@ -179,10 +179,17 @@ def _table(arrived: Arrived, share: float | None, trials: Trials) -> str:
 def _verdict(arrived: Arrived, trials: Trials) -> str:
     show, found = arrived.domain.show_length, trials[("quantile", SUGGESTED)]
     constant = show(_short(arrived.track.hindsight(SUGGESTED)))
+    if found.drop_share > 2 * SUGGESTED:
+        return (
+            f"\nDRATIO {_percent(SUGGESTED)} cannot be kept here: {found.drop_share:.1%} would "
+            "have been lost.\nIs the file in the order of arrival? If not, name the column that is: "
+            "--arrival COLUMN.\n"
+        )
     return (
         f"\nWith DRATIO {_percent(SUGGESTED)} the engine would have lost {found.drop_share:.3%} "
         f"and waited {show(_short(found.mean_wait))} in the mean, with nothing to set.\n"
-        f"A constant that loses as little: SLACK {constant}, if the stream stays as it was.\n"
+        f"A constant that loses {_percent(SUGGESTED)}: SLACK {constant}, if the stream stays as "
+        "it was.\n"
     )
 
 

@@ -57,6 +57,8 @@ class TimeDomain:
             pa.types.is_integer,
             pa.types.is_floating,
         )
+        if pa.types.is_uint64(type_):  # half of its values do not fit into a tick
+            return False
         small_decimal = pa.types.is_decimal(type_) and type_.precision <= 18
         return any(check(type_) for check in checks) or small_decimal
 

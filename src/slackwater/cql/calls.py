@@ -116,6 +116,13 @@ def taken_apart(node: exp.Expr) -> Written:
             "PERCENTILE_CONT says by its order what it is of", inner,
             "PERCENTILE(x, 0.5), or PERCENTILE_CONT(0.5) WITHIN GROUP (ORDER BY x)",
         )  # fmt: skip
+    for argument in arguments:
+        if isinstance(argument, exp.Star) or any(
+            isinstance(each, exp.Star) for each in argument.expressions
+        ):
+            raise CallError(
+                f"{head(inner)} cannot be of *", inner, "name a column; COUNT(*) counts tuples"
+            )
     distinct = len(arguments) > 0 and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = [*arguments[0].expressions, *arguments[1:]]
@@ -133,6 +140,8 @@ def head(node: exp.Expr) -> str:
 
 def _arguments(node: exp.Expr) -> list[exp.Expr]:
     """The arguments of a call; COUNT(*) and COUNT(1) have none."""
+    if isinstance(node, exp.Count) and node.this is None and not node.expressions:
+        raise CallError("COUNT of what?", node, "COUNT(*) counts tuples, COUNT(x) where x is there")
     if isinstance(node, exp.Count) and isinstance(node.this, (exp.Star, exp.Literal)):
         return []
     if isinstance(node, exp.Anonymous):

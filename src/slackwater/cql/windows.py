@@ -223,6 +223,9 @@ class _Reader:
 
     def _rows(self, clause: WindowClause, item: str) -> None:
         """``ROWS 100``, as CQL writes it: the same as RANGE 100 tuples."""
+        if clause.range is not None:
+            raise self.error("RANGE and ROWS are two names of one thing", self.previous, "keep one")
+        clause.seen.add("RANGE")
         given = self.quantity(item)
         clause.range = Quantity(given.number, TUPLE, given.offset)
 
@@ -243,6 +246,8 @@ class _Reader:
 
     def _share(self, clause: WindowClause, item: str) -> None:
         """A percentage; a bare number could mean either 1 or 100 percent, so it is refused."""
+        if self.current.kind != "number":
+            raise self.error(f"{item} needs a percentage", self.current, f"{item} 1%")
         number = self.quantity(item)
         if self.current.text != "%" and self.current.upper != "PERCENT":
             raise self.error(f"{item} needs a percentage", self.current, f"{item} 1%")
@@ -295,6 +300,8 @@ class _Reader:
             )
         if name in (TUPLE, "row"):
             return self._tuples(item)
+        if name not in UNITS and token.upper in _ITEMS.keys() | _LATER.keys():
+            raise self.error(f"a comma is missing before {token.text}", token, "RANGE 10, SLIDE 5")
         if name not in UNITS:
             if item == "WINDOW":
                 return ""  # the next clause of the query

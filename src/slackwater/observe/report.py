@@ -36,7 +36,7 @@ class Report(Counts):
 
     @property
     def drop_share(self) -> float:
-        """The share of tuples that came below the heartbeat; DRATIO bounds it."""
+        """The share of tuples that came below the heartbeat; zero where no DRATIO bounds it."""
         usable = self.input - self.rejected
         return self.below / usable if usable else 0.0
 

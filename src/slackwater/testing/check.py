@@ -46,11 +46,21 @@ def check(transcript: Transcript, start: Callable[[Transcript], Steps]) -> None:
                 _compare(transcript, step, steps, pending)
                 pending = []
             else:
-                pending += _rows(_run(transcript, step, steps))
+                pending += _rows(_tried(transcript, step, steps))
         if pending:
             raise TranscriptError(_message(transcript, f"after step {last}", [], pending))
     finally:
         steps.close()
+
+
+def _tried(transcript: Transcript, step: Step, steps: Steps) -> pa.Table:
+    try:
+        return _run(transcript, step, steps)
+    except (ValueError, TypeError) as error:  # Arrow's errors are of these
+        raise TranscriptError(
+            f"{transcript.name}, step {step.number}: this {step.kind} does not fit the stream's "
+            f"columns: {str(error).splitlines()[0]}"
+        ) from None
 
 
 def _run(transcript: Transcript, step: Step, steps: Steps) -> pa.Table:

@@ -129,14 +129,17 @@ class DisorderControl:
     ) -> Bound:
         """Follow the panes upward as long as no step is longer than MAX FUTURE.
 
-        The walk starts at the progress so far; at the batch's median where there is none,
-        or where more than half of the batch lies beyond reach: then the stream has moved.
+        The walk starts at the progress so far, or at the first batch's median. Where more of
+        the recent tuples lie beyond its reach than within, the stream has moved, and it
+        starts again at the median of those beyond.
         """
+        if self.progress == -INFINITY:
+            self._progress.follow(_median(panes))
         ceiling, progress = _walk(panes, self.progress, max_future)
-        tuples = sum(count for _, count, _ in panes)
-        beyond = sum(count for pane, count, _ in panes if pane > ceiling)
-        if self.progress == -INFINITY or 2 * beyond > tuples:
-            ceiling, progress = _walk(panes, _median(panes, tuples), max_future)
+        far = tuple(row for row in panes if row[0] > ceiling)
+        beyond = sum(count for _, count, _ in far)
+        if self._progress.moved_on(beyond, sum(count for _, count, _ in panes) - beyond):
+            ceiling, progress = _walk(panes, _median(far), max_future)
         self._progress.follow(progress)
         return ceiling
 
@@ -156,8 +159,8 @@ def _walk(
     return ceiling, reached
 
 
-def _median(panes: tuple[tuple[int, int, Bound], ...], tuples: int) -> Bound:
-    passed = 0
+def _median(panes: tuple[tuple[int, int, Bound], ...]) -> Bound:
+    passed, tuples = 0, sum(count for _, count, _ in panes)
     for _, count, high in panes:
         passed += count
         if 2 * passed >= tuples:

@@ -63,18 +63,24 @@ class Progress:
             self.reached = max(before, self.reached)
 
     def _advance(self, high: Bound, ticks: Floats, counts: Floats, reach: float) -> None:
-        kept = 0.5 ** (float(counts.sum()) / MEMORY)
         far = ticks > float(self.reached) + reach
-        self.beyond = self.beyond * kept + float(counts[far].sum())
-        self.within = self.within * kept + float(counts[~far].sum())
-        if self.beyond > max(self.within, ENOUGH - 1):
-            start = _share(ticks[far], counts[far], 0.5) if far.any() else float(self.reached)
+        if self.moved_on(float(counts[far].sum()), float(counts[~far].sum())):
+            start = _share(ticks[far], counts[far], 0.5)
             self._climb(start, high, ticks, reach, least=self.reached)
-            self.beyond = 0.0
             return
         before = self.reached
         self._climb(float(before), high, ticks, reach, least=before)
         self.step = 0.9 * self.step + 0.1 * float(self.reached - before)
+
+    def moved_on(self, beyond: float, within: float) -> bool:
+        """Count a batch's tuples on both sides of a gap: is most of the stream beyond it now?"""
+        kept = 0.5 ** ((beyond + within) / MEMORY)
+        self.beyond = self.beyond * kept + beyond
+        self.within = self.within * kept + within
+        if not beyond or self.beyond <= max(self.within, ENOUGH - 1):
+            return False
+        self.beyond, self.within = 0.0, beyond
+        return True
 
     def _climb(
         self, start: float, high: Bound, ticks: Floats, reach: float, least: Bound = -INFINITY

@@ -13,10 +13,12 @@ import numpy as np
 import numpy.typing as npt
 
 from slackwater.core.disorder.batch import Batch, Estimator, Moments
+from slackwater.core.disorder.progress import REACH
 from slackwater.core.time import Ticks
 
 Floats = npt.NDArray[np.float64]
 PERIOD = 100
+AROUND = 64
 SAMPLED = 10
 """One tuple in so many gives its delay."""
 
@@ -33,12 +35,16 @@ class Track:
 
     @staticmethod
     def of(ticks: Ticks, arrivals: Ticks | None = None) -> Track:
-        """Of at least one tuple; with arrivals, no tuple counts as from after its own."""
+        """Of at least one tuple; with arrivals, no tuple counts as from after its own.
+
+        Without them, a tuple far ahead of those around it does not count as progress.
+        """
         origin = ticks[0]
         if arrivals is not None:
             ticks = np.minimum(ticks, arrivals)
         local = (ticks - origin).astype(np.float64)
-        progress = np.maximum.accumulate(local)
+        believed = local if arrivals is not None else _believed(local)
+        progress = np.maximum.accumulate(believed)
         before = np.append(local[:1], progress[:-1])
         delays = None if arrivals is None else (arrivals - ticks).astype(np.float64)
         return Track(local, progress, np.maximum(before - local, 0.0), delays)
@@ -50,6 +56,17 @@ class Track:
         """The smallest constant slack that would have lost no more than a share."""
         allowed = int(drop_share * len(self))
         return float(np.partition(self.lateness, len(self) - 1 - allowed)[len(self) - 1 - allowed])
+
+
+def _believed(ticks: Floats) -> Floats:
+    """Ticks, those far ahead of the median around them put back to it."""
+    blocks = -(-len(ticks) // AROUND)
+    padded = np.pad(ticks, (0, blocks * AROUND - len(ticks)), mode="edge")
+    medians = np.median(padded.reshape(blocks, AROUND), axis=1)
+    around = np.repeat(medians, AROUND)[: len(ticks)]
+    usual = float(np.quantile(np.abs(ticks - around), 0.99))
+    far = ticks - around > REACH * max(usual, float(np.median(np.abs(np.diff(medians, prepend=0)))))
+    return np.where(far & (usual > 0), around, ticks)
 
 
 @dataclass(frozen=True)

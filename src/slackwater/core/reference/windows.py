@@ -117,6 +117,8 @@ class NaiveStage:
     slack: Bound | None = None
     max_future: Bound | None = None
     progress: Bound = -math.inf
+    beyond: float = 0.0
+    within: float = 0.0
     totals: Totals = field(default_factory=Totals)
     closings: list[Closing] = field(default_factory=list)
     open: dict[tuple[int, Group], list[Tuple]] = field(default_factory=dict)
@@ -193,14 +195,28 @@ class NaiveStage:
             return math.inf
         panes = sorted({self.windows.pane_of(tick) for tick in ticks})
         highs = {p: max(t for t in ticks if self.windows.pane_of(t) == p) for p in panes}
+        if self.progress == -math.inf:
+            self.progress = self._middle(highs, ticks)
         ceiling, reached = self._climb(highs, self.progress, self.max_future)
-        beyond = sum(self.windows.pane_of(tick) > ceiling for tick in ticks)
-        if self.progress == -math.inf or 2 * beyond > len(ticks):
-            middle = sorted(ticks)[(len(ticks) - 1) // 2]
-            start = highs[self.windows.pane_of(middle)]
-            ceiling, reached = self._climb(highs, start, self.max_future)
+        far = [tick for tick in ticks if self.windows.pane_of(tick) > ceiling]
+        if self._moved_on(len(far), len(ticks) - len(far)):
+            ceiling, reached = self._climb(highs, self._middle(highs, far), self.max_future)
         self.progress = max(self.progress, reached)
         return ceiling
+
+    def _middle(self, highs: dict[int, Bound], ticks: Sequence[Bound]) -> Bound:
+        middle = sorted(ticks)[(len(ticks) - 1) // 2]
+        return highs[self.windows.pane_of(middle)]
+
+    def _moved_on(self, beyond: int, within: int) -> bool:
+        """Whether more of the recent tuples, at least three, lie beyond a gap than before it."""
+        kept = 0.5 ** ((beyond + within) / 16)
+        self.beyond = self.beyond * kept + beyond
+        self.within = self.within * kept + within
+        moved = beyond > 0 and self.beyond > max(self.within, 2)
+        if moved:
+            self.beyond, self.within = 0.0, float(beyond)
+        return moved
 
     def _climb(
         self, highs: dict[int, Bound], start: Bound, max_future: Bound

@@ -76,7 +76,15 @@ class Aggregation:
     def ticks(self, column: pa.Array) -> tuple[Ticks, npt.NDArray[np.bool_]]:
         """The ticks of a page's first column, and which are usable."""
         ticks, usable = self.domain.ticks(column)
+        near = (ticks < self._furthest) & (ticks > -self._furthest)
+        if not near.all():
+            ticks, usable = np.where(near, ticks, ticks.dtype.type(0)), usable & near
         return (self.domain.last_before(ticks) if self.time_is_window_end else ticks), usable
+
+    @cached_property
+    def _furthest(self) -> Bound:
+        """Ticks this far from zero or further cannot be told from their neighbours."""
+        return 2.0**53 if self.domain.is_float else 2**62
 
     def lift_groups(
         self, groups: Groups, ticks: Ticks, inputs: Sequence[pa.Array]
@@ -142,6 +150,10 @@ class Layout(Aggregation):
     """The RANGE to report, where it is not the one that is evaluated."""
     revise: Bound = 0
     """How far the heartbeat may pass a window that late tuples still revise."""
+
+    @cached_property
+    def _furthest(self) -> Bound:
+        return 2.0**52 * float(self.spec.pane) if self.domain.is_float else 2**62
 
     @property
     def rolls_up(self) -> bool:
