@@ -180,10 +180,10 @@ def _verdict(arrived: Arrived, trials: Trials) -> str:
     show, found = arrived.domain.show_length, trials[("quantile", SUGGESTED)]
     constant = show(_short(arrived.track.hindsight(SUGGESTED)))
     if found.drop_share > 2 * SUGGESTED:
+        lost = f"{found.drop_share:.1%} would have been lost"
         return (
-            f"\nDRATIO {_percent(SUGGESTED)} cannot be kept here: {found.drop_share:.1%} would "
-            "have been lost.\nIs the file in the order of arrival? If not, name the column that is: "
-            "--arrival COLUMN.\n"
+            f"\nDRATIO {_percent(SUGGESTED)} cannot be kept here: {lost}.\nIs the file in the order "
+            "of arrival? If not, name the column that is: --arrival COLUMN.\n"
         )
     return (
         f"\nWith DRATIO {_percent(SUGGESTED)} the engine would have lost {found.drop_share:.3%} "
