@@ -182,8 +182,9 @@ def _verdict(arrived: Arrived, trials: Trials) -> str:
     if found.drop_share > 2 * SUGGESTED:
         lost = f"{found.drop_share:.1%} would have been lost"
         return (
-            f"\nDRATIO {_percent(SUGGESTED)} cannot be kept here: {lost}.\nIs the file in the order "
-            "of arrival? If not, name the column that is: --arrival COLUMN.\n"
+            f"\nDRATIO {_percent(SUGGESTED)} cannot be kept here: {lost}.\n"
+            "Is the file in the order of arrival? If not, name the column that is: "
+            "--arrival COLUMN.\n"
         )
     return (
         f"\nWith DRATIO {_percent(SUGGESTED)} the engine would have lost {found.drop_share:.3%} "
