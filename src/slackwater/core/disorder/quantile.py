@@ -47,7 +47,6 @@ class Quantile:
     drop_share: float
     slack: float = math.inf
     tuples: float = 0.0
-    lost: float = 0.0
     budget: float = 0.0
     span: float = 0.0
     largest_batch: float = 0.0
@@ -59,7 +58,6 @@ class Quantile:
         if not batch.tuples:
             return
         self.tuples += batch.tuples
-        self.lost += batch.below
         self.budget += self.drop_share * batch.tuples - batch.below
         self.span += batch.advance
         self.largest_batch = max(self.largest_batch * 0.9, batch.tuples)
@@ -105,11 +103,13 @@ class Quantile:
         return self.drop_share * min(max(wanted, LEAST), MOST)
 
     def state(self) -> dict[str, Any]:
-        names = ("slack", "tuples", "lost", "budget", "span", "largest_batch")
         sketches = [sketch.to_json() for sketch in self.sketches]
-        return {name: getattr(self, name) for name in names} | {"sketches": sketches}
+        return {name: getattr(self, name) for name in _NUMBERS} | {"sketches": sketches}
 
     def restore(self, state: dict[str, Any]) -> None:
-        for name in ("slack", "tuples", "lost", "budget", "span", "largest_batch"):
+        for name in _NUMBERS:
             setattr(self, name, state[name])
         self.sketches = [LatenessSketch.from_json(parts) for parts in state["sketches"]]
+
+
+_NUMBERS = ("slack", "tuples", "budget", "span", "largest_batch")
